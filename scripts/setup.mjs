@@ -15,7 +15,7 @@ function manifests() {
   const inside = ['packages', 'apps'].flatMap((parent) =>
     readdirSync(join(root, parent)).map((name) => `${parent}/${name}/package.json`),
   );
-  return ['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', 'examples/package.json', ...inside];
+  return ['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', 'examples/package.json', 'test/doubles/package.json', ...inside];
 }
 
 function isInstalled() {
