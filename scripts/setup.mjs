@@ -15,7 +15,14 @@ function manifests() {
   const inside = ['packages', 'apps'].flatMap((parent) =>
     readdirSync(join(root, parent)).map((name) => `${parent}/${name}/package.json`),
   );
-  return ['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', 'examples/package.json', 'test/doubles/package.json', ...inside];
+  return [
+    'package.json',
+    'pnpm-workspace.yaml',
+    'pnpm-lock.yaml',
+    'examples/package.json',
+    'test/doubles/package.json',
+    ...inside,
+  ];
 }
 
 function isInstalled() {
@@ -26,7 +33,14 @@ function isInstalled() {
 function install() {
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   process.stderr.write(`Installing the workspace with ${packageManager}\n`);
-  const args = ['--yes', packageManager, '--dir', root, 'install', update ? '--no-frozen-lockfile' : '--frozen-lockfile'];
+  const args = [
+    '--yes',
+    packageManager,
+    '--dir',
+    root,
+    'install',
+    update ? '--no-frozen-lockfile' : '--frozen-lockfile',
+  ];
   // An install that is interrupted leaves a broken local pnpm, which npx would prefer when started inside the workspace.
   const run = spawnSync('npx', [...args, '--prefer-offline', '--reporter=append-only'], {
     cwd: tmpdir(),
