@@ -1,0 +1,35 @@
+/** Codes of {@link WorkflowError}; docs/errors.md tells meaning and remedy of each. */
+export type WorkflowErrorCode =
+  // Arguments of a function of this package.
+  | 'ERR_WORKFLOW_DAG_ARGUMENT'
+  // Reading a definition.
+  | 'ERR_WORKFLOW_DAG_SYNTAX'
+  | 'ERR_WORKFLOW_DAG_NOT_FOUND'
+  | 'ERR_WORKFLOW_DAG_AMBIGUOUS'
+  | 'ERR_WORKFLOW_DAG_INVALID'
+  | 'ERR_WORKFLOW_DAG_CYCLE'
+  | 'ERR_WORKFLOW_DAG_DURATION'
+  | 'ERR_WORKFLOW_DAG_PARAMETERS';
+
+/** What is known about an error besides its text. */
+export interface WorkflowErrorOptions extends ErrorOptions {
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** Every error that this package throws on purpose. */
+export class WorkflowError extends Error {
+  override readonly name = 'WorkflowError';
+  readonly code: WorkflowErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: WorkflowErrorCode, message: string, { details = {}, ...rest }: WorkflowErrorOptions = {}) {
+    super(message, rest);
+    this.code = code;
+    this.details = details;
+  }
+
+  /** Tells whether an error is one of this package, optionally one with the given code. */
+  static is(error: unknown, code?: WorkflowErrorCode): error is WorkflowError {
+    return error instanceof WorkflowError && (code === undefined || error.code === code);
+  }
+}

@@ -1,0 +1,27 @@
+export { WorkflowError, type WorkflowErrorCode, type WorkflowErrorOptions } from './errors.js';
+export { DEFAULTS, LIMITS } from './definition.js';
+export type {
+  AnnotationOverrides,
+  CacheConfig,
+  CacheScope,
+  DefinitionForm,
+  ElicitationHandler,
+  ElicitationStep,
+  FailureMode,
+  ForEachStep,
+  InnerStep,
+  ObjectMeta,
+  OnError,
+  OutputConfig,
+  OutputProperty,
+  OutputType,
+  ResumeRule,
+  Step,
+  StepBase,
+  StepType,
+  ToolCallConfig,
+  ToolStep,
+  TransformConfig,
+  WorkflowDefinition,
+} from './definition.js';
+export type { JsonObject, JsonValue } from './json.js';
