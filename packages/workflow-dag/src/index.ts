@@ -25,3 +25,6 @@ export type {
   WorkflowDefinition,
 } from './definition.js';
 export type { JsonObject, JsonValue } from './json.js';
+export { formatDuration, formatMilliseconds, parseDuration } from './duration.js';
+export { buildPlan, type Plan, type PlanStats } from './plan.js';
+export { parseToolReference, resolveToolReference, type RoutedTool, type ToolReference } from './tool-ref.js';
