@@ -1,1 +1,37 @@
-export {};
+export { garbageBodies, oddBodies, smuggledBodies } from './hostile-bodies.js';
+export type { HostileBody } from './hostile-bodies.js';
+export {
+  brokenRequests,
+  departIn,
+  departures,
+  getText,
+  guessSessions,
+  openHalfRequests,
+  openManyGets,
+  openSlowReader,
+  pipeline,
+  sendBytes,
+  sendEndlessBody,
+} from './hostile-clients.js';
+export type { Departure, HostileBytes } from './hostile-clients.js';
+export { hostileServer, hostileServerInShell, hostileServerPath, losslessResult } from './hostile-server.js';
+export type { Command, CrashPoint, HostileScript } from './hostile-server.js';
+export { openSession, readAll, send } from './mcp-session.js';
+export type { McpSession, OpenResponse, ReadResponse, RpcMessage, SendOptions, SessionOptions } from './mcp-session.js';
+export {
+  cpuNanoseconds,
+  descendants,
+  isAlive,
+  processGroup,
+  processes,
+  processesNaming,
+  rssBytes,
+} from './processes.js';
+export type { ProcessRow } from './processes.js';
+export { openRawConnection, postText, targetOf } from './raw-connection.js';
+export type { RawConnection, RawHead, RawResponse, Target } from './raw-connection.js';
+export { createSseReader } from './sse-reader.js';
+export type { SseEvent, SseReader } from './sse-reader.js';
+export { openTemporaryHome, withTemporaryHome } from './temporary-home.js';
+export type { TemporaryHome } from './temporary-home.js';
+export { until, within } from './wait.js';
