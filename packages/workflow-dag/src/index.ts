@@ -28,3 +28,5 @@ export type { JsonObject, JsonValue } from './json.js';
 export { formatDuration, formatMilliseconds, parseDuration } from './duration.js';
 export { buildPlan, type Plan, type PlanStats } from './plan.js';
 export { parseToolReference, resolveToolReference, type RoutedTool, type ToolReference } from './tool-ref.js';
+export { prepareParameters, type ParameterOptions } from './parameters.js';
+export { coerceArguments, type CoerceOptions } from './coerce.js';
