@@ -1,0 +1,30 @@
+import { fileURLToPath } from 'node:url';
+import { runCli } from './cli.js';
+
+const controller = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    // The second one is from somebody who does not want to wait for an orderly end.
+    if (controller.signal.aborted) process.exit(130);
+    controller.abort(new DOMException(`Interrupted by ${signal}`, 'AbortError'));
+  });
+}
+
+// `thv list | head -1` closes the pipe early; that is no failure.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+}
+
+process.exitCode = await runCli({
+  argv: process.argv.slice(2),
+  env: process.env,
+  cwd: process.cwd(),
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  signal: controller.signal,
+  self: [fileURLToPath(new URL('../bin/thv.js', import.meta.url))],
+});

@@ -1,0 +1,58 @@
+import stringWidth from 'string-width';
+
+// Names and descriptions come from servers: a terminal must not obey what they contain.
+const unprintable = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]|\u001b\[[0-9;]*[A-Za-z]/g;
+
+/** One line of text without control characters: line breaks and tabs become spaces. */
+export function plain(text: string): string {
+  return text.replaceAll(/\s*[\r\n\t]+\s*/g, ' ').replaceAll(unprintable, '');
+}
+
+/** Text that may have several lines, without the control characters that move the cursor or colour the terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(unprintable, (match) => (match === '\r' ? '' : match.length > 1 ? '' : ''));
+}
+
+/** Shortens to `width` columns, with an ellipsis. */
+export function ellipsis(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let cut = '';
+  for (const character of text) {
+    if (stringWidth(cut + character) > width - 1) break;
+    cut += character;
+  }
+  return `${cut}…`;
+}
+
+/**
+ * Columns that `grep` and `awk` can read: a heading, one line a row, three spaces between columns, no frame.
+ * The last column is not padded. Cells are made safe for a terminal; `style` may colour one afterwards.
+ */
+export function formatTable(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  style: (cell: string, column: number, row: number) => string = (cell) => cell,
+): string {
+  const cells = [headings, ...rows.map((row) => row.map(plain))];
+  const widths = headings.map((_, column) => Math.max(...cells.map((row) => stringWidth(row[column] ?? ''))));
+  return cells
+    .map((row, index) =>
+      headings
+        .map((_, column) => {
+          const cell = row[column] ?? '';
+          const shown = index === 0 ? cell : style(cell, column, index - 1);
+          if (column === headings.length - 1) return shown;
+          return shown + ' '.repeat((widths[column] ?? 0) - stringWidth(cell) + 3);
+        })
+        .join('')
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** `Name:  value` lines with aligned values. */
+export function formatFields(fields: readonly (readonly [name: string, value: string])[]): string {
+  const width = Math.max(...fields.map(([name]) => stringWidth(name) + 1));
+  return fields.map(([name, value]) => `${`${name}:`.padEnd(width)}   ${printable(value)}\n`).join('');
+}
