@@ -1,0 +1,2 @@
+export { SkillsLockError } from './errors.js';
+export { readLock, updateLock } from './lock/file.js';
