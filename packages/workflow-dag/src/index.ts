@@ -30,3 +30,7 @@ export { buildPlan, type Plan, type PlanStats } from './plan.js';
 export { parseToolReference, resolveToolReference, type RoutedTool, type ToolReference } from './tool-ref.js';
 export { prepareParameters, type ParameterOptions } from './parameters.js';
 export { coerceArguments, type CoerceOptions } from './coerce.js';
+export { parseDefinition, parseFile, selectDefinition, type ParseOptions, type WorkflowFile } from './parse.js';
+export type { TextLimits } from './parse/yaml.js';
+export type { ToolReferenceEntry, WorkflowServer } from './parse/server.js';
+export { formatIssues, type Issue, type RuleId } from './issue.js';
