@@ -61,6 +61,7 @@ export interface Issue {
   /** What to do about it. */
   readonly hint?: string;
   readonly stepId?: string;
+  /** The value itself, where it is text, a number, true, false or null. */
   readonly value?: JsonValue;
   /** From 1; absent where the definition did not come from text. */
   readonly line?: number;

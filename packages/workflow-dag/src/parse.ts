@@ -129,7 +129,7 @@ interface Found {
 }
 
 function readTree(tree: Tree, format: NonNullable<ParseOptions['format']>, found: Found): void {
-  const root = new Cursor(tree, found.issues);
+  const root = Cursor.at(tree, found.issues);
   const { object } = root;
   if (!isObject(tree.value)) {
     root.report('workflow/type', 'a document must be a mapping', { hint: 'write name: and steps: at the top' });
@@ -185,7 +185,7 @@ function addDefinition(
   read: (root: Cursor, issues: RankedIssue[]) => readonly [Cursor, WorkflowDefinition],
 ): void {
   const issues: RankedIssue[] = [];
-  const [root, definition] = read(new Cursor(tree, issues), issues);
+  const [root, definition] = read(Cursor.at(tree, issues), issues);
   rememberOrigin(definition, { root, issues });
   found.definitions.push(definition);
 }

@@ -29,12 +29,17 @@ export class Cursor {
   readonly #tree: Tree;
   readonly #issues: RankedIssue[];
 
-  constructor(tree: Tree, issues: RankedIssue[], value: JsonValue | undefined = tree.value, path = '', pointer = '') {
+  constructor(tree: Tree, issues: RankedIssue[], value: JsonValue | undefined, path: string, pointer: string) {
     this.#tree = tree;
     this.#issues = issues;
     this.value = value;
     this.path = path;
     this.pointer = pointer;
+  }
+
+  /** At the root of a document. */
+  static at(tree: Tree, issues: RankedIssue[]): Cursor {
+    return new Cursor(tree, issues, tree.value, '', '');
   }
 
   get present(): boolean {
@@ -105,7 +110,9 @@ export class Cursor {
       message,
       ...(hint === undefined ? {} : { hint }),
       ...(stepId === undefined ? {} : { stepId }),
-      ...(this.value === undefined ? {} : { value: this.value }),
+      ...(this.value === undefined || (typeof this.value === 'object' && this.value !== null)
+        ? {}
+        : { value: this.value }),
       ...place,
     };
     this.#issues.push({ order: places?.order ?? 0, issue });

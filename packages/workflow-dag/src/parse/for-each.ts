@@ -2,7 +2,7 @@ import { DEFAULTS, LIMITS, type ForEachStep, type InnerStep } from '../definitio
 import { isObject } from '../json.js';
 import { readOnError, readToolCall } from './calls.js';
 import type { Cursor } from './cursor.js';
-import { integer, report, text } from './fields.js';
+import { integer, report, shortValue, text } from './fields.js';
 
 const INNER_KEYS = ['id', 'type', 'tool', 'arguments', 'onError', 'idempotent', 'cache', 'transform'];
 const WITHOUT_EFFECT = ['condition', 'timeout', 'dependsOn', 'defaultResults', 'resume'];
@@ -86,7 +86,7 @@ function readInner(field: Cursor, outerId: string, complain: Complain): InnerSte
   }
   const type = field.get('type');
   if (type.present && type.value !== '' && type.value !== 'tool') {
-    const message = `${type.path} must be 'tool' (got ${JSON.stringify(type.value)}) for the inner step of a forEach step`;
+    const message = `${type.path} must be 'tool' (got ${JSON.stringify(shortValue(type.value))}) for the inner step of a forEach step`;
     complain(type, message, 'move the other step out of the loop');
   }
   const call = readToolCall(field, outerId);

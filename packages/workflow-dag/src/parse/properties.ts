@@ -5,7 +5,7 @@ import type { RuleId } from '../issue.js';
 import { typeName } from '../coerce.js';
 import { parseValuePath } from '../value-path.js';
 import type { Cursor } from './cursor.js';
-import { text } from './fields.js';
+import { shortValue, text } from './fields.js';
 import { nearest } from './nearest.js';
 
 const TYPES: readonly OutputType[] = ['string', 'integer', 'number', 'boolean', 'object', 'array'];
@@ -109,7 +109,7 @@ function readType(field: Cursor, owner: Cursor, complain: Complain): OutputType 
   const type = TYPES.find((name) => name === field.value);
   if (type === undefined) {
     const near = typeof field.value === 'string' ? nearest(field.value, TYPES) : undefined;
-    const problem = `has invalid type ${JSON.stringify(field.value)} (must be one of: ${TYPES.join(', ')})`;
+    const problem = `has invalid type ${JSON.stringify(shortValue(field.value))} (must be one of: ${TYPES.join(', ')})`;
     complain(field, problem, near === undefined ? 'write one of these types' : `did you mean "${near}"?`);
   }
   return type;
