@@ -1,0 +1,122 @@
+import { spliceMessage } from '@thv/transport';
+import type { Message } from '@thv/transport';
+import { buildNotification, buildRequest, buildResult } from './build.js';
+import { INTERNAL_ERROR } from './codes.js';
+import type { DispatcherSettings } from './options.js';
+import type { Failure, Outcome } from './outcome.js';
+import { LATEST_LEGACY_VERSION, LEGACY_VERSIONS, objectIn, stringIn } from './revision.js';
+import { paramsOf } from './sessions.js';
+import type { Upstream } from './upstream.js';
+
+/** What the backend answered to `initialize`. */
+export interface Agreement {
+  readonly message: Message;
+  readonly protocolVersion: string;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+}
+
+/** How an attempt at a handshake ended. */
+export type HandshakeResult =
+  { readonly ok: true; readonly agreement: Agreement } | { readonly ok: false; readonly outcome: Outcome };
+
+const BAD_REPLY: Failure = {
+  reason: 'handshake',
+  status: 502,
+  code: INTERNAL_ERROR,
+  message: 'The MCP server answered initialize with neither a result nor an error',
+  data: { reason: 'invalid-initialize-result' },
+};
+
+/** Reads the answer to `initialize`. */
+export function agreementFrom(outcome: Outcome): HandshakeResult {
+  if (outcome.kind !== 'answer' || outcome.message.isError) return { ok: false, outcome };
+  const result = objectIn(outcome.message.json(), 'result');
+  const protocolVersion = stringIn(result, 'protocolVersion');
+  if (result === undefined || protocolVersion === undefined) {
+    return { ok: false, outcome: { kind: 'failure', failure: BAD_REPLY } };
+  }
+  const capabilities = objectIn(result, 'capabilities') ?? {};
+  return { ok: true, agreement: { message: outcome.message, protocolVersion, capabilities } };
+}
+
+/**
+ * The one handshake with a shared backend. All clients get its result: strict servers refuse a second `initialize`.
+ * Attempts at the same time share one call; a failure is not kept.
+ */
+export class Handshake {
+  readonly #upstream: Upstream;
+  readonly #settings: DispatcherSettings;
+  readonly #answers = new Map<string, string>();
+  #running: Promise<HandshakeResult> | undefined;
+  #params: Readonly<Record<string, unknown>> | undefined;
+  #agreement: Agreement | undefined;
+
+  constructor(upstream: Upstream, settings: DispatcherSettings) {
+    this.#upstream = upstream;
+    this.#settings = settings;
+  }
+
+  /** The agreement, where the backend that runs now has made one. */
+  get agreement(): Agreement | undefined {
+    return this.#agreement;
+  }
+
+  /** Whether any backend of this connection ever agreed. */
+  get wasMade(): boolean {
+    return this.#params !== undefined;
+  }
+
+  /** Makes the handshake, or joins the attempt that runs. */
+  run(clientInitialize?: Message): Promise<HandshakeResult> {
+    if (this.#agreement !== undefined) return Promise.resolve({ ok: true, agreement: this.#agreement });
+    return (this.#running ??= this.#attempt(clientInitialize).finally(() => {
+      this.#running = undefined;
+    }));
+  }
+
+  /** The backend is gone, and with it what it knew. */
+  reset(): void {
+    this.#agreement = undefined;
+    this.#answers.clear();
+  }
+
+  /** The answer to one client: the version it asked for where that is no newer than the agreed one, else the agreed one. */
+  answerFor(initialize: Message, agreement: Agreement): { message: Message; protocolVersion: string } {
+    const asked = stringIn(paramsOf(initialize), 'protocolVersion');
+    const idText = initialize.idText ?? '0';
+    const version = negotiated(asked, agreement.protocolVersion);
+    if (version === agreement.protocolVersion) {
+      return { message: spliceMessage(agreement.message, { idText }), protocolVersion: version };
+    }
+    let result = this.#answers.get(version);
+    if (result === undefined) {
+      result = JSON.stringify({ ...objectIn(agreement.message.json(), 'result'), protocolVersion: version });
+      this.#answers.set(version, result);
+    }
+    return { message: buildResult(idText, JSON.parse(result)), protocolVersion: version };
+  }
+
+  async #attempt(clientInitialize: Message | undefined): Promise<HandshakeResult> {
+    const params = this.#params ?? this.#paramsFor(clientInitialize);
+    const result = agreementFrom(await this.#upstream.call(buildRequest('initialize', params)));
+    if (!result.ok) return result;
+    this.#params = params;
+    this.#agreement = result.agreement;
+    this.#upstream.write(buildNotification('notifications/initialized'));
+    return result;
+  }
+
+  #paramsFor(clientInitialize: Message | undefined): Readonly<Record<string, unknown>> {
+    if (this.#settings.handshake === 'first-client' && clientInitialize !== undefined)
+      return paramsOf(clientInitialize);
+    return { protocolVersion: LATEST_LEGACY_VERSION, capabilities: {}, clientInfo: this.#settings.clientInfo };
+  }
+}
+
+/** The version for a client: its own where we know it and it is no newer than what the backend speaks. */
+function negotiated(asked: string | undefined, agreed: string): string {
+  if (asked === undefined) return agreed;
+  const own = LEGACY_VERSIONS.indexOf(asked);
+  const backend = LEGACY_VERSIONS.indexOf(agreed);
+  return own >= 0 && own <= backend ? asked : agreed;
+}

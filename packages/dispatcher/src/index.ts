@@ -1,0 +1,12 @@
+export { createDispatcher } from './dispatcher.js';
+export type { Dispatcher, DispatcherStats } from './dispatcher.js';
+export { DispatcherError } from './errors.js';
+export type { DispatcherErrorCode } from './errors.js';
+export type { BackendRequest, DispatcherOptions, DispatcherSettings, Drop, ResumabilityOptions } from './options.js';
+export type { Failure, Outcome, Reply } from './outcome.js';
+export { failureError, failureMessage } from './outcome.js';
+export type { Origin, Taken } from './mode.js';
+export type { ClientSession } from './sessions.js';
+export type { StreamSink } from './streams.js';
+export { LATEST_LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION, checkModernHeaders, classify } from './revision.js';
+export type { Classification, ClassificationError } from './revision.js';

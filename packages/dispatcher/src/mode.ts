@@ -1,0 +1,48 @@
+import type { Message, Principal } from '@thv/transport';
+import type { DeadlineWheel } from './deadlines.js';
+import type { Drops } from './drops.js';
+import type { DispatcherSettings } from './options.js';
+import type { Failure, Reply } from './outcome.js';
+import type { ClientSession, SessionTable } from './sessions.js';
+
+/** Who a message comes from. */
+export interface Origin {
+  /** A live session, as `dispatcher.session()` answers it. */
+  readonly session: ClientSession | undefined;
+  readonly principal: Principal | undefined;
+}
+
+/** What became of a message without an answer. */
+export type Taken = 'taken' | 'busy' | 'unknown-id';
+
+/** What all isolation modes share. */
+export interface ModeContext {
+  readonly settings: DispatcherSettings;
+  readonly wheel: DeadlineWheel;
+  readonly sessions: SessionTable;
+  readonly drops: Drops;
+  /** Hands a message to the standalone stream of a session, present or resumable. */
+  deliver(
+    session: ClientSession,
+    message: Message,
+    options?: { readonly key?: string; readonly keep?: boolean },
+  ): boolean;
+}
+
+/** What distinguishes one isolation mode from another. */
+export interface Mode {
+  start(signal?: AbortSignal): Promise<void>;
+  /** Makes sure that the backend answers, where there is one before any client. */
+  ready(): Promise<Failure | undefined>;
+  initialize(message: Message, reply: Reply, origin: Origin): void;
+  request(message: Message, reply: Reply, origin: Origin): void;
+  notify(message: Message, session: ClientSession | undefined): Taken;
+  respond(message: Message, session: ClientSession | undefined): Taken;
+  sessionEnded(session: ClientSession): void;
+  streamOpened(session: ClientSession): void;
+  /** Why nothing can be taken now. */
+  refusal(): Failure | undefined;
+  setPaused(paused: boolean): void;
+  counts(): { inFlight: number; queued: number; restarts: number; backends: number };
+  close(): Promise<void>;
+}

@@ -1,0 +1,339 @@
+import { buildError, buildNotification, buildResult } from './build.js';
+import { cancelledKey } from './cancel.js';
+import { INVALID_PARAMS, METHOD_NOT_FOUND } from './codes.js';
+import { Handshake } from './handshake.js';
+import type { Agreement } from './handshake.js';
+import { createLane } from './lanes.js';
+import { LogLevelReconciler, rankOf, setLevelRequest } from './log-level.js';
+import type { Mode, ModeContext, Origin, Taken } from './mode.js';
+import { startFailure, tooManySessions } from './outcome.js';
+import type { Failure, Outcome, Reply } from './outcome.js';
+import { ServerRequests } from './server-requests.js';
+import { ClientSession, paramsOf, principalKey } from './sessions.js';
+import { Subscriptions } from './subscriptions.js';
+import { stringIn } from './revision.js';
+import { Upstream } from './upstream.js';
+import type { Waiter } from './waiters.js';
+import type { Connection, Message } from '@thv/transport';
+
+const LIST_CHANGED = new Map([
+  ['notifications/tools/list_changed', 'tools'],
+  ['notifications/resources/list_changed', 'resources'],
+  ['notifications/prompts/list_changed', 'prompts'],
+]);
+
+/** One backend for all clients. Nothing is ever guessed: what cannot be attributed reaches nobody. */
+export class SharedMode implements Mode {
+  readonly #context: ModeContext;
+  readonly #upstream: Upstream;
+  readonly #handshake: Handshake;
+  readonly #subscriptions: Subscriptions;
+  readonly #logLevel: LogLevelReconciler;
+  readonly #serverRequests: ServerRequests;
+  readonly #lane = createLane();
+  #starting: Promise<void> | undefined;
+  #restarts = -1;
+
+  constructor(context: ModeContext, connection: Connection) {
+    this.#context = context;
+    const { settings, wheel, drops } = context;
+    this.#upstream = new Upstream(connection, settings, wheel, {
+      onMessage: (message, waiter) => this.#receive(message, waiter),
+      onUp: () => this.#up(),
+      onDown: () => this.#down(),
+      onDrop: (reason, message) => drops.add(reason, message),
+      onNoise: (text) => settings.onWarning?.(text),
+    });
+    this.#handshake = new Handshake(this.#upstream, settings);
+    this.#subscriptions = new Subscriptions(this.#upstream, settings.dedupeSubscriptions);
+    this.#logLevel = new LogLevelReconciler(
+      () => context.sessions,
+      (level) => this.#upstream.call(setLevelRequest(level)),
+    );
+    this.#serverRequests = new ServerRequests(this.#upstream, context);
+  }
+
+  start(signal?: AbortSignal): Promise<void> {
+    return (this.#starting ??= this.#upstream.start(signal));
+  }
+
+  async ready(): Promise<Failure | undefined> {
+    await this.start();
+    const result = await this.#handshake.run();
+    if (result.ok) return undefined;
+    if (result.outcome.kind === 'failure') return result.outcome.failure;
+    return {
+      reason: 'handshake',
+      status: 502,
+      code: METHOD_NOT_FOUND,
+      message: 'The MCP server refused initialize',
+      data: { answer: result.outcome.kind === 'answer' ? result.outcome.message.json() : null },
+    };
+  }
+
+  initialize(message: Message, reply: Reply, origin: Origin): void {
+    const { agreement } = this.#handshake;
+    if (agreement !== undefined) {
+      this.#answerInitialize(message, reply, origin, agreement);
+      return;
+    }
+    void this.#started(reply)
+      .then((up) => (up ? this.#handshake.run(message) : undefined))
+      .then((result) => {
+        if (result === undefined) return;
+        if (result.ok) this.#answerInitialize(message, reply, origin, result.agreement);
+        else reply.settle(underId(result.outcome, message));
+      });
+  }
+
+  request(message: Message, reply: Reply, { session }: Origin): void {
+    const waiter = this.#upstream.admit(session ?? createLane(), message, reply, this.#hooksFor(message, session));
+    if (waiter === undefined) return;
+    if (this.#handshake.agreement === undefined) void this.#afterHandshake(waiter, session);
+    else this.#route(waiter, session);
+  }
+
+  notify(message: Message, session: ClientSession | undefined): Taken {
+    switch (message.method) {
+      case 'notifications/cancelled':
+        this.#cancel(message, session);
+        return 'taken';
+      case 'notifications/initialized':
+      case 'notifications/roots/list_changed':
+        return 'taken';
+      default:
+        return this.#upstream.notify(session ?? this.#lane, message) ? 'taken' : 'busy';
+    }
+  }
+
+  respond(message: Message, session: ClientSession | undefined): Taken {
+    if (session !== undefined && this.#serverRequests.respond(message, session) === 'taken') return 'taken';
+    this.#context.drops.add('client-response', message);
+    return 'taken';
+  }
+
+  sessionEnded(session: ClientSession): void {
+    this.#subscriptions.purge(session);
+    this.#serverRequests.sessionEnded(session);
+  }
+
+  streamOpened(): void {
+    // Nothing waits for a stream here: what had no receiver was dropped.
+  }
+
+  refusal(): Failure | undefined {
+    return this.#upstream.refusal();
+  }
+
+  setPaused(paused: boolean): void {
+    if (paused) this.#upstream.connection.pause();
+    else this.#upstream.connection.resume();
+  }
+
+  counts() {
+    return {
+      inFlight: this.#upstream.inFlight,
+      queued: this.#upstream.queued,
+      restarts: Math.max(0, this.#restarts),
+      backends: this.#upstream.isUp ? 1 : 0,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#serverRequests.close();
+    await this.#upstream.close();
+  }
+
+  /** False when the start failed, and the reply has been told. */
+  async #started(reply: Reply): Promise<boolean> {
+    try {
+      await this.start();
+      return true;
+    } catch (error) {
+      reply.settle({ kind: 'failure', failure: startFailure(error) });
+      return false;
+    }
+  }
+
+  async #afterHandshake(waiter: Waiter, session: ClientSession | undefined): Promise<void> {
+    try {
+      await this.start();
+    } catch (error) {
+      this.#upstream.settle(waiter, { kind: 'failure', failure: startFailure(error) });
+      return;
+    }
+    const result = await this.#handshake.run();
+    if (waiter.done) return;
+    if (result.ok) this.#route(waiter, session);
+    else this.#upstream.settle(waiter, underId(result.outcome, waiter.message));
+  }
+
+  #answerInitialize(message: Message, reply: Reply, origin: Origin, agreement: Agreement): void {
+    const { settings, sessions } = this.#context;
+    const answer = this.#handshake.answerFor(message, agreement);
+    if (origin.session !== undefined) {
+      reply.settle({ kind: 'answer', message: answer.message });
+      return;
+    }
+    const key = principalKey(origin.principal);
+    if (sessions.size >= settings.maxSessions) {
+      reply.settle({ kind: 'failure', failure: tooManySessions(settings.sessionRetryAfterMs) });
+      return;
+    }
+    const capabilities = paramsOf(message)['capabilities'];
+    const session = new ClientSession({
+      id: settings.randomId(),
+      protocolVersion: answer.protocolVersion,
+      capabilities: typeof capabilities === 'object' && capabilities !== null ? { ...capabilities } : {},
+      principalKey: key,
+      now: settings.clock.now(),
+    });
+    sessions.add(session);
+    reply.settle({ kind: 'answer', message: answer.message, session });
+  }
+
+  #hooksFor(message: Message, session: ClientSession | undefined) {
+    if (session === undefined || message.method !== 'resources/subscribe') return undefined;
+    const uri = stringIn(paramsOf(message), 'uri');
+    if (uri === undefined || uri === '') return undefined;
+    return {
+      onLate: (response: Message): void => {
+        if (!response.isError) this.#subscriptions.lateSuccess(uri);
+      },
+    };
+  }
+
+  #route(waiter: Waiter, session: ClientSession | undefined): void {
+    if (session !== undefined) {
+      switch (waiter.message.method) {
+        case 'resources/subscribe':
+        case 'resources/unsubscribe':
+          if (this.#routeSubscription(waiter, session)) return;
+          break;
+        case 'logging/setLevel':
+          this.#setLevel(waiter, session);
+          return;
+        default:
+      }
+    }
+    this.#upstream.dispatch(waiter);
+  }
+
+  #routeSubscription(waiter: Waiter, session: ClientSession): boolean {
+    const uri = stringIn(paramsOf(waiter.message), 'uri');
+    if (uri === undefined || uri === '') return false;
+    if (waiter.message.method === 'resources/subscribe') void this.#subscriptions.subscribe(waiter, uri, session);
+    else void this.#subscriptions.unsubscribe(waiter, uri, session);
+    return true;
+  }
+
+  #setLevel(waiter: Waiter, session: ClientSession): void {
+    const idText = waiter.message.idText ?? '0';
+    const level = paramsOf(waiter.message)['level'];
+    const rank = rankOf(level);
+    const answer = (message: Message) => this.#upstream.settle(waiter, { kind: 'answer', message });
+    if (!Object.hasOwn(this.#handshake.agreement?.capabilities ?? {}, 'logging')) {
+      answer(buildError(idText, { code: METHOD_NOT_FOUND, message: 'The MCP server does not support logging' }));
+    } else if (rank === undefined) {
+      answer(buildError(idText, { code: INVALID_PARAMS, message: `Unknown log level: ${JSON.stringify(level)}` }));
+    } else {
+      session.logRank = rank;
+      answer(buildResult(idText, {}));
+      this.#logLevel.reconcile();
+    }
+  }
+
+  #cancel(message: Message, session: ClientSession | undefined): void {
+    const key = cancelledKey(message);
+    const waiter = key === undefined ? undefined : session?.inFlight?.get(key);
+    if (waiter !== undefined) this.#upstream.cancel(waiter, paramsOf(message));
+  }
+
+  #receive(message: Message, waiter: Waiter | undefined): void {
+    if (message.kind === 'request') this.#receiveRequest(message, waiter);
+    else this.#receiveNotification(message, waiter);
+  }
+
+  /** Only a backend that says for whom it asks can ask a client here. */
+  #receiveRequest(message: Message, waiter: Waiter | undefined): void {
+    const idText = message.idText ?? '0';
+    if (message.method === 'ping') {
+      this.#upstream.write(buildResult(idText, {}));
+    } else if (waiter?.lane instanceof ClientSession) {
+      this.#serverRequests.forward(message, waiter.lane, waiter);
+    } else {
+      const text = `server-initiated ${message.method} is not supported by the shared streamable proxy; requires a per-session backend deployment`;
+      this.#upstream.write(buildError(idText, { code: METHOD_NOT_FOUND, message: text }));
+    }
+  }
+
+  #receiveNotification(message: Message, waiter: Waiter | undefined): void {
+    const method = message.method ?? '';
+    if (LIST_CHANGED.has(method)) {
+      for (const session of this.#context.sessions) this.#context.deliver(session, message, { key: method });
+    } else if (method === 'notifications/resources/updated') {
+      this.#resourceUpdated(message);
+    } else if (waiter !== undefined && waiter.reply.streams) {
+      if (this.#wantsLog(message, waiter)) waiter.send(message);
+    } else {
+      const reason = method === 'notifications/message' ? 'unattributed-log' : 'unattributed-notification';
+      this.#context.drops.add(reason, message);
+    }
+  }
+
+  /** The backend runs at the most verbose level of all; each session hears what it asked for. */
+  #wantsLog(message: Message, waiter: Waiter): boolean {
+    if (message.method !== 'notifications/message' || !(waiter.lane instanceof ClientSession)) return true;
+    const rank = rankOf(paramsOf(message)['level']);
+    return waiter.lane.logRank === undefined || rank === undefined || rank <= waiter.lane.logRank;
+  }
+
+  #resourceUpdated(message: Message): void {
+    const uri = stringIn(paramsOf(message), 'uri') ?? '';
+    let delivered = false;
+    for (const session of this.#subscriptions.subscribers(uri)) {
+      delivered = this.#context.deliver(session, message, { key: `updated ${uri}` }) || delivered;
+    }
+    if (!delivered) this.#context.drops.add('no-subscriber', message);
+  }
+
+  #up(): void {
+    this.#restarts++;
+    if (this.#handshake.wasMade) void this.#replay();
+  }
+
+  #down(): void {
+    this.#handshake.reset();
+    this.#logLevel.reset();
+    this.#serverRequests.backendDown();
+  }
+
+  /** A new process knows nothing: the handshake again, then what the sessions had asked for. */
+  async #replay(): Promise<void> {
+    const result = await this.#handshake.run();
+    if (!result.ok) {
+      if (result.outcome.kind === 'failure' && result.outcome.failure.reason === 'backend-exited') return;
+      this.#context.sessions.endAll();
+      return;
+    }
+    this.#logLevel.reconcile();
+    await this.#subscriptions.restore();
+    for (const [method, capability] of LIST_CHANGED) {
+      if (!advertises(result.agreement, capability)) continue;
+      const message = buildNotification(method);
+      for (const session of this.#context.sessions) this.#context.deliver(session, message, { key: method });
+    }
+  }
+}
+
+function advertises(agreement: Agreement, capability: string): boolean {
+  const entry = Object.hasOwn(agreement.capabilities, capability) ? agreement.capabilities[capability] : undefined;
+  return typeof entry === 'object' && entry !== null && (entry as { listChanged?: unknown }).listChanged === true;
+}
+
+/** An outcome of the shared handshake under the id of one of the clients that wait for it. */
+function underId(outcome: Outcome, message: Message): Outcome {
+  if (outcome.kind !== 'answer') return outcome;
+  const error = outcome.message.json()['error'] as { code: number; message: string; data?: unknown };
+  return { kind: 'answer', message: buildError(message.idText ?? '0', error) };
+}

@@ -1,0 +1,364 @@
+import { idKey, spliceMessage } from '@thv/transport';
+import type { Clock, Connection, ConnectionDown, Message } from '@thv/transport';
+import { buildNotification } from './build.js';
+import type { DeadlineWheel } from './deadlines.js';
+import { FairQueue, createLane } from './lanes.js';
+import type { Lane } from './lanes.js';
+import { BUSY, DUPLICATE_ID, SHUTDOWN, TIMED_OUT, backendExited, unavailable } from './outcome.js';
+import type { Failure, Outcome, Reply } from './outcome.js';
+import type { DispatcherSettings } from './options.js';
+import { Waiter } from './waiters.js';
+import type { WaiterHooks, WaiterOwner } from './waiters.js';
+
+/** What an upstream tells its owner. */
+export interface UpstreamHandlers {
+  /** A notification or request of the backend, except progress that found its request. */
+  onMessage(message: Message, waiter: Waiter | undefined): void;
+  onUp(): void;
+  onDown(down: ConnectionDown, failure: Failure): void;
+  onDrop(reason: 'unknown-response' | 'late-response' | 'unknown-progress', message: Message): void;
+  onNoise(text: string): void;
+}
+
+/** How many given-up requests are remembered, to tell a late response from a wrong one. */
+const MAX_LATE = 1024;
+/** Bytes handed to a pipe that is full already, before messages wait in the fair queue. */
+const PIPE_CREDIT_BYTES = 1024 * 1024;
+
+/** One backend with everything that is on its way to it and back. */
+export class Upstream implements WaiterOwner {
+  readonly connection: Connection;
+  readonly #settings: DispatcherSettings;
+  readonly #clock: Clock;
+  readonly #wheel: DeadlineWheel;
+  readonly #handlers: UpstreamHandlers;
+  readonly #queue: FairQueue;
+  readonly #waiters = new Map<number, Waiter>();
+  readonly #late = new Map<number, WaiterHooks | undefined>();
+  #nextId = 1;
+  #blocked = false;
+  #credit = PIPE_CREDIT_BYTES;
+  #down: { readonly failure: Failure; readonly until: number } | undefined;
+  #closed = false;
+
+  constructor(connection: Connection, settings: DispatcherSettings, wheel: DeadlineWheel, handlers: UpstreamHandlers) {
+    this.connection = connection;
+    this.#settings = settings;
+    this.#clock = settings.clock;
+    this.#wheel = wheel;
+    this.#handlers = handlers;
+    this.#queue = new FairQueue({
+      maxMessages: settings.maxQueuedMessages,
+      maxBytes: settings.maxQueuedBytes,
+      maxSentPerLane: settings.maxInFlightPerSession,
+    });
+  }
+
+  get inFlight(): number {
+    return this.#waiters.size;
+  }
+
+  get queued(): number {
+    return this.#queue.size;
+  }
+
+  get isUp(): boolean {
+    return this.#down === undefined && this.connection.state === 'up';
+  }
+
+  /** Why a request cannot be taken now, or `undefined`. */
+  refusal(): Failure | undefined {
+    if (this.#closed) return SHUTDOWN;
+    if (this.#down === undefined) return undefined;
+    const { failure, until } = this.#down;
+    return Number.isFinite(until) ? unavailable(Math.max(0, until - this.#clock.now())) : failure;
+  }
+
+  async start(signal?: AbortSignal): Promise<void> {
+    await this.connection.start(
+      {
+        onMessage: (message, origin) => this.#receive(message, origin),
+        onUp: () => this.#up(),
+        onDown: (down) => this.#fail(down),
+        onNoise: (text) => this.#handlers.onNoise(text),
+        onOversize: (idText, bytes) => this.#oversize(idText, bytes),
+      },
+      signal === undefined ? {} : { signal },
+    );
+  }
+
+  /**
+   * Registers a request of a client and answers its waiter; a reuse of an id that is on its way is refused and
+   * answers `undefined`. {@link dispatch} sends it.
+   */
+  admit(lane: Lane, message: Message, reply: Reply, hooks?: WaiterHooks): Waiter | undefined {
+    const key = idKey(message.idText ?? '');
+    const inFlight = (lane.inFlight ??= new Map());
+    if (inFlight.has(key)) {
+      reply.settle({ kind: 'failure', failure: DUPLICATE_ID });
+      return undefined;
+    }
+    const waiter = this.#register(lane, message, key, reply, hooks);
+    inFlight.set(key, waiter);
+    return waiter;
+  }
+
+  /** Sends an admitted request, or queues it, or settles it as refused. */
+  dispatch(waiter: Waiter): void {
+    if (waiter.done) return;
+    const refusal = this.refusal();
+    if (refusal !== undefined) {
+      this.settle(waiter, { kind: 'failure', failure: refusal });
+    } else if (this.#mayWrite() && this.#queue.mayPass(waiter.lane)) {
+      this.#send(waiter);
+    } else if (this.#queue.push(waiter.lane, { waiter })) {
+      waiter.state = 'queued';
+    } else {
+      this.settle(waiter, { kind: 'failure', failure: BUSY });
+    }
+  }
+
+  /** Sends a request of our own and resolves with what came of it. */
+  call(message: Message, hooks?: WaiterHooks): Promise<Outcome> {
+    return new Promise((resolve) => {
+      const waiter = this.#register(createLane(), message, undefined, new PromiseReply(resolve), hooks);
+      const refusal = this.refusal();
+      if (refusal === undefined) this.#send(waiter);
+      else this.settle(waiter, { kind: 'failure', failure: refusal });
+    });
+  }
+
+  /** Sends a message that has no answer; `false` when the queue is full, and then it was not taken. */
+  notify(lane: Lane, message: Message): boolean {
+    if (this.refusal() !== undefined) return true;
+    if (this.#mayWrite() && (lane.queue === undefined || lane.queue.length === 0)) {
+      this.#write(message);
+      return true;
+    }
+    return this.#queue.push(lane, { message });
+  }
+
+  /** Writes at once: answers to the backend's own requests, which must not wait behind requests of clients. */
+  write(message: Message, origin?: string): void {
+    if (this.refusal() === undefined) this.#write(message, origin);
+  }
+
+  /** Gives a request up for the client; the backend is told, except about `initialize`. */
+  cancel(waiter: Waiter, params: Readonly<Record<string, unknown>>): void {
+    if (waiter.done || waiter.message.method === 'initialize') return;
+    this.#tellCancelled(waiter, params);
+    this.#forget(waiter);
+    this.settle(waiter, { kind: 'cancelled' });
+  }
+
+  timedOut(waiter: Waiter): void {
+    this.#tellCancelled(waiter, { reason: 'Request timed out' });
+    this.#forget(waiter);
+    this.settle(waiter, { kind: 'failure', failure: TIMED_OUT });
+  }
+
+  rearm(waiter: Waiter): void {
+    this.#wheel.add(waiter);
+  }
+
+  /** The requests of a lane that may carry a message to their client before the answer. */
+  streamingIn(lane: Lane): { streaming: Waiter[]; others: number } {
+    const streaming: Waiter[] = [];
+    let others = 0;
+    for (const waiter of lane.inFlight?.values() ?? []) {
+      if (waiter.state !== 'sent') continue;
+      if (waiter.reply.streams && waiter.reply.open) streaming.push(waiter);
+      else others++;
+    }
+    return { streaming, others };
+  }
+
+  /** Ends a request: exactly once, the answer after everything that preceded it. */
+  settle(waiter: Waiter, outcome: Outcome): void {
+    if (waiter.done) return;
+    const wasSent = waiter.state === 'sent';
+    if (waiter.state === 'queued') this.#queue.remove(waiter.lane, waiter);
+    waiter.state = 'done';
+    this.#waiters.delete(waiter.wireId);
+    this.#wheel.remove(waiter);
+    const { lane } = waiter;
+    if (waiter.key !== undefined) lane.inFlight?.delete(waiter.key);
+    waiter.announce(outcome);
+    waiter.flushProgress();
+    waiter.reply.settle(outcome);
+    if (!wasSent) return;
+    lane.sent--;
+    if (lane.queue !== undefined && lane.queue.length > 0) {
+      this.#queue.wake(lane);
+      this.#flush();
+    }
+  }
+
+  /** Fails everything on its way. */
+  failAll(failure: Failure): void {
+    for (const waiter of [...this.#waiters.values()]) this.settle(waiter, { kind: 'failure', failure });
+    this.#queue.clear();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.failAll(SHUTDOWN);
+    await this.connection.close();
+  }
+
+  #register(
+    lane: Lane,
+    message: Message,
+    key: string | undefined,
+    reply: Reply,
+    hooks: WaiterHooks | undefined,
+  ): Waiter {
+    const wireId = this.#nextId++;
+    const times = this.#settings.timesOf(message.method ?? '');
+    const waiter = new Waiter(this, { wireId, lane, message, key, reply, hooks, now: this.#clock.now(), times });
+    this.#waiters.set(wireId, waiter);
+    this.#wheel.add(waiter);
+    return waiter;
+  }
+
+  #mayWrite(): boolean {
+    return !this.#blocked || this.#credit > 0;
+  }
+
+  #send(waiter: Waiter): void {
+    const { message, wireId } = waiter;
+    const idText = String(wireId);
+    waiter.state = 'sent';
+    waiter.lane.sent++;
+    const outgoing =
+      message.progressTokenText === undefined
+        ? spliceMessage(message, { idText })
+        : spliceMessage(message, { idText, progressTokenText: waiter.reply.streams ? idText : null });
+    this.#write(outgoing, idText);
+  }
+
+  #write(message: Message, origin?: string): void {
+    if (this.#blocked) this.#credit -= message.bytes.length;
+    if (this.connection.send(message, origin) || this.#blocked) return;
+    this.#blocked = true;
+    this.#credit = PIPE_CREDIT_BYTES;
+    void this.connection.drained().then(() => {
+      this.#blocked = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    while (this.#queue.size > 0 && this.#mayWrite()) {
+      const next = this.#queue.shift();
+      if (next === undefined) return;
+      if (next.item.waiter === undefined) this.#write(next.item.message);
+      else this.#send(next.item.waiter);
+      this.#queue.wake(next.lane);
+    }
+  }
+
+  #receive(message: Message, origin: string | undefined): void {
+    if (message.kind === 'response') {
+      this.#receiveResponse(message);
+    } else if (message.method === 'notifications/progress') {
+      this.#receiveProgress(message);
+    } else {
+      this.#handlers.onMessage(message, origin === undefined ? undefined : this.#waiters.get(Number(origin)));
+    }
+  }
+
+  #receiveResponse(message: Message): void {
+    const wireId = Number(message.idText);
+    const waiter = this.#waiters.get(wireId);
+    if (waiter !== undefined && waiter.state === 'sent') {
+      const idText = waiter.key === undefined ? undefined : waiter.message.idText;
+      this.settle(waiter, {
+        kind: 'answer',
+        message: idText === undefined ? message : spliceMessage(message, { idText }),
+      });
+    } else if (this.#late.has(wireId)) {
+      const hooks = this.#late.get(wireId);
+      this.#late.delete(wireId);
+      hooks?.onLate?.(message);
+      this.#handlers.onDrop('late-response', message);
+    } else {
+      this.#handlers.onDrop('unknown-response', message);
+    }
+  }
+
+  #receiveProgress(message: Message): void {
+    const waiter = this.#waiters.get(Number(message.progressTokenText));
+    const token = waiter?.message.progressTokenText;
+    if (waiter === undefined || token === undefined || !waiter.reply.streams || waiter.state !== 'sent') {
+      this.#handlers.onDrop('unknown-progress', message);
+      return;
+    }
+    if (this.#settings.resetTimeoutOnProgress) waiter.touch(this.#clock.now());
+    waiter.progress(spliceMessage(message, { progressTokenText: token }));
+  }
+
+  #oversize(idText: string | undefined, bytes: number): void {
+    const waiter = idText === undefined ? undefined : this.#waiters.get(Number(idText));
+    if (waiter === undefined) return;
+    this.settle(waiter, {
+      kind: 'failure',
+      failure: { ...backendExited({}), reason: 'unavailable', message: 'Response too large', data: { bytes } },
+    });
+  }
+
+  #tellCancelled(waiter: Waiter, params: Readonly<Record<string, unknown>>): void {
+    if (waiter.state !== 'sent' || waiter.message.method === 'initialize') return;
+    this.write(buildNotification('notifications/cancelled', { ...params, requestId: waiter.wireId }));
+  }
+
+  #forget(waiter: Waiter): void {
+    if (waiter.state !== 'sent') return;
+    this.#late.set(waiter.wireId, waiter.hooks);
+    if (this.#late.size <= MAX_LATE) return;
+    for (const oldest of this.#late.keys()) {
+      this.#late.delete(oldest);
+      break;
+    }
+  }
+
+  #up(): void {
+    this.#down = undefined;
+    this.#blocked = false;
+    this.#late.clear();
+    this.#handlers.onUp();
+  }
+
+  #fail(down: ConnectionDown): void {
+    const failure = backendExited(down);
+    this.#down = { failure, until: down.retryAfterMs === undefined ? Infinity : this.#clock.now() + down.retryAfterMs };
+    this.#blocked = false;
+    this.#late.clear();
+    this.failAll(failure);
+    this.#handlers.onDown(down, failure);
+  }
+}
+
+/** The reply of a request of our own. */
+class PromiseReply implements Reply {
+  readonly streams = false;
+  readonly open = true;
+  readonly bufferedBytes = 0;
+  readonly #resolve: (outcome: Outcome) => void;
+
+  constructor(resolve: (outcome: Outcome) => void) {
+    this.#resolve = resolve;
+  }
+
+  send(): boolean {
+    return true;
+  }
+
+  keepAlive(): void {
+    // Nobody looks at a request of our own.
+  }
+
+  settle(outcome: Outcome): void {
+    this.#resolve(outcome);
+  }
+}
