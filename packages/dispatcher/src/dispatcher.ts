@@ -7,14 +7,18 @@ import { FlowGuard } from './flow-guard.js';
 import type { Mode, ModeContext, Origin, Taken } from './mode.js';
 import { settingsFrom } from './options.js';
 import type { DispatcherOptions, DispatcherSettings } from './options.js';
+import { SHUTDOWN } from './outcome.js';
 import type { Failure, Reply } from './outcome.js';
 import { SessionMode } from './pool.js';
 import { ResumableReply } from './resume.js';
-import { ClientSession, SessionTable } from './sessions.js';
+import { SessionTable } from './sessions.js';
+import type { ClientSession } from './sessions.js';
 import { SharedMode } from './shared.js';
 import { openStandalone } from './standalone.js';
 import { ServerStream } from './streams.js';
 import type { StreamSink } from './streams.js';
+
+const DRAIN_CHECK_MS = 25;
 
 /** Figures of a dispatcher at one moment. */
 export interface DispatcherStats {
@@ -62,8 +66,11 @@ export interface Dispatcher {
   /** Ends a session, its routing and its stream. What is on its way is still answered. */
   endSession(session: ClientSession): void;
   stats(): DispatcherStats;
-  /** Answers what is on its way, ends the streams, then closes the backend. Idempotent. */
-  close(): Promise<void>;
+  /**
+   * Takes no more requests, waits up to `drainMs` for those on their way, fails the rest, ends the streams, then closes
+   * the backend. Idempotent.
+   */
+  close(options?: { readonly drainMs?: number }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -132,11 +139,12 @@ class DispatcherCore implements Dispatcher, ModeContext {
   }
 
   refusal(): Failure | undefined {
-    return this.#mode.refusal();
+    return this.#closing === undefined ? this.#mode.refusal() : SHUTDOWN;
   }
 
   request(message: Message, reply: Reply, origin: Origin): void {
-    if (message.method === 'initialize') this.#mode.initialize(message, reply, origin);
+    if (this.#closing !== undefined) reply.settle({ kind: 'failure', failure: SHUTDOWN });
+    else if (message.method === 'initialize') this.#mode.initialize(message, reply, origin);
     else this.#mode.request(message, this.#resumable(message, reply, origin.session), origin);
   }
 
@@ -191,21 +199,31 @@ class DispatcherCore implements Dispatcher, ModeContext {
     };
   }
 
-  close(): Promise<void> {
-    return (this.#closing ??= this.#close());
+  close(options: { readonly drainMs?: number } = {}): Promise<void> {
+    return (this.#closing ??= this.#close(options.drainMs ?? 0));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  async #close(): Promise<void> {
+  async #close(drainMs: number): Promise<void> {
     this.#stopReaper?.();
+    if (drainMs > 0) await this.#drained(drainMs);
     const closed = this.#mode.close();
     this.sessions.endAll();
     await closed;
     this.wheel.close();
     this.flow.close();
+  }
+
+  /** Looks again and again: what ends the waiting comes from many places. */
+  async #drained(drainMs: number): Promise<void> {
+    const { clock } = this.settings;
+    const until = clock.now() + drainMs;
+    while (this.#mode.counts().inFlight > 0 && clock.now() < until) {
+      await new Promise<void>((resolve) => void clock.setTimer(DRAIN_CHECK_MS, resolve));
+    }
   }
 
   #assertOpen(): void {

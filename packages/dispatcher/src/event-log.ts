@@ -162,7 +162,7 @@ export class EventLog {
   }
 
   close(): void {
-    for (const stream of [...this.#streams.values()]) this.forget(stream);
+    for (const stream of this.#streams.values()) this.forget(stream);
   }
 
   #forgetOldestFinished(): void {

@@ -1,6 +1,6 @@
 import type { Message } from '@thv/transport';
 import { buildError } from './build.js';
-import { INTERNAL_ERROR, INVALID_REQUEST, TIMEOUT } from './codes.js';
+import { INTERNAL_ERROR, INVALID_REQUEST, SESSION_NOT_FOUND, TIMEOUT } from './codes.js';
 import type { ClientSession } from './sessions.js';
 
 /** Why a request got no answer from the backend. */
@@ -96,6 +96,13 @@ export const SESSION_REQUIRED: Failure = {
   message: 'This server keeps one process per session: send initialize first, then the Mcp-Session-Id header',
 };
 
+export const SESSION_ENDED: Failure = {
+  reason: 'session-ended',
+  status: 404,
+  code: SESSION_NOT_FOUND,
+  message: 'Session ended',
+};
+
 /** The process behind the connection ended while requests were on their way. */
 export function backendExited(down: {
   readonly exitCode?: number | null | undefined;
@@ -142,7 +149,7 @@ export function startFailure(error: unknown): Failure {
     reason: 'spawn-failed',
     status: 503,
     code: INTERNAL_ERROR,
-    message: `The MCP server could not be started: ${error instanceof Error ? error.message : String(error)}`,
+    message: `The MCP server could not be started: ${error instanceof Error ? error.message : String(error)}`.trim(),
     data: { reason: 'start-failed' },
   };
 }

@@ -4,7 +4,7 @@ import { cancelledKey } from './cancel.js';
 import { agreementFrom } from './handshake.js';
 import { createLane } from './lanes.js';
 import type { Mode, ModeContext, Origin, Taken } from './mode.js';
-import { SESSION_REQUIRED, SHUTDOWN, startFailure, tooManySessions } from './outcome.js';
+import { SESSION_ENDED, SESSION_REQUIRED, SHUTDOWN, startFailure, tooManySessions } from './outcome.js';
 import type { Failure, Outcome, Reply } from './outcome.js';
 import { Semaphore } from './semaphore.js';
 import { ServerRequests } from './server-requests.js';
@@ -90,7 +90,7 @@ export class SessionMode implements Mode {
 
   sessionEnded(session: ClientSession): void {
     const backend = this.#backendOf(session);
-    if (backend !== undefined) void this.#dispose(backend);
+    if (backend !== undefined) void this.#dispose(backend, SESSION_ENDED);
   }
 
   streamOpened(session: ClientSession): void {
@@ -249,10 +249,10 @@ export class SessionMode implements Mode {
     else this.#context.drops.add('no-stream', message);
   }
 
-  async #dispose(backend: SessionBackend): Promise<void> {
+  async #dispose(backend: SessionBackend, failure: Failure = SHUTDOWN): Promise<void> {
     if (!this.#backends.delete(backend)) return;
     backend.serverRequests.close();
-    await backend.upstream.close();
+    await backend.upstream.close(failure);
   }
 }
 

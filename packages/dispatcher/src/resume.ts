@@ -13,23 +13,20 @@ export class ResumableReply implements Reply, EventReceiver {
   onGone?: (() => void) | undefined;
   readonly #reply: Reply;
   readonly #log: EventLog;
-  readonly #stream: LoggedStream;
   readonly #idText: string;
+  #stream: LoggedStream | undefined;
   #attached = true;
   #accepting = true;
+  #settled = false;
 
   constructor(reply: Reply, log: EventLog, idText: string) {
     this.#reply = reply;
     this.#log = log;
     this.#idText = idText;
-    this.#stream = log.open('post', this);
-    reply.onDrain = () => this.onDrain?.();
-    reply.onGone = () => {
-      this.#attached = false;
-      this.#stream.detach(this);
-      this.onDrain?.();
-    };
-    reply.prime?.(this.#stream.primeId, log.settings.retryMs);
+    // One turn later, so that a request which is refused at once still gets a status of its own.
+    queueMicrotask(() => {
+      if (!this.#settled) this.#begin();
+    });
   }
 
   get bufferedBytes(): number {
@@ -47,7 +44,7 @@ export class ResumableReply implements Reply, EventReceiver {
       return this.#accepting;
     }
     this.#accepting = true;
-    this.#stream.append(message);
+    this.#begin().append(message);
     return this.#accepting;
   }
 
@@ -56,17 +53,38 @@ export class ResumableReply implements Reply, EventReceiver {
   }
 
   end(): void {
+    if (!this.#attached) return;
     this.#attached = false;
     this.#reply.settle({ kind: 'cancelled' });
   }
 
   settle(outcome: Outcome): void {
-    if (outcome.kind === 'cancelled') {
-      this.#log.forget(this.#stream);
-      this.#stream.finish();
+    this.#settled = true;
+    const stream = this.#stream;
+    if (stream === undefined) {
+      this.#reply.settle(outcome);
       return;
     }
-    this.#stream.append(outcome.kind === 'answer' ? outcome.message : failureMessage(outcome.failure, this.#idText));
-    this.#stream.finish();
+    if (outcome.kind === 'cancelled') {
+      stream.finish();
+      this.#log.forget(stream);
+      return;
+    }
+    stream.append(outcome.kind === 'answer' ? outcome.message : failureMessage(outcome.failure, this.#idText));
+    stream.finish();
+  }
+
+  #begin(): LoggedStream {
+    if (this.#stream !== undefined) return this.#stream;
+    const stream = this.#log.open('post', this);
+    this.#stream = stream;
+    this.#reply.onDrain = () => this.onDrain?.();
+    this.#reply.prime?.(stream.primeId, this.#log.settings.retryMs);
+    this.#reply.onGone = () => {
+      this.#attached = false;
+      stream.detach(this);
+      this.onDrain?.();
+    };
+    return stream;
   }
 }

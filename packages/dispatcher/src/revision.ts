@@ -69,6 +69,11 @@ export function classify(message: Message, versionHeader: string | undefined): C
   return MODERN;
 }
 
+/** The version that a request claims in its `_meta`, where it does. */
+export function claimedVersion(message: Message): string | undefined {
+  return stringIn(metaOf(message), VERSION_KEY);
+}
+
 function classifyWithoutClaim(message: Message, versionHeader: string | undefined): Classification {
   if (message.method === 'initialize') return LEGACY;
   if (versionHeader === MODERN_VERSION) {

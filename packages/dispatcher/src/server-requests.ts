@@ -21,6 +21,8 @@ interface Outstanding extends Deadline {
   readonly session: ClientSession;
   /** The request of the client on whose stream it went; `undefined` for the standalone stream. */
   readonly carrier: Waiter | undefined;
+  /** The requests whose clocks stand still meanwhile. */
+  readonly parked: readonly Waiter[];
 }
 
 /** A message that waits for the client to open a stream. */
@@ -97,14 +99,14 @@ export class ServerRequests {
   }
 
   sessionEnded(session: ClientSession): void {
-    for (const outstanding of [...this.#outstanding.values()]) {
+    for (const outstanding of this.#outstanding.values()) {
       if (outstanding.session === session) this.#giveUp(outstanding, 'session ended');
     }
   }
 
   /** The backend is gone: nobody waits for the answers any more. */
   backendDown(): void {
-    for (const outstanding of [...this.#outstanding.values()]) this.#release(outstanding);
+    for (const outstanding of this.#outstanding.values()) this.#release(outstanding);
     this.#expired.clear();
     for (const entry of this.#waiting) this.#context.wheel.remove(entry);
     this.#waiting = [];
@@ -122,11 +124,13 @@ export class ServerRequests {
     const carrier = this.#carrierFor(session, waiter);
     if (carrier === 'unreachable') return false;
     if (carrier === 'nobody') return this.#wait(message, session);
-    if (message.kind === 'request') this.#track(message, session, carrier === 'standalone' ? undefined : carrier);
     if (carrier === 'standalone') {
-      return this.#context.deliver(session, message, { keep: message.kind === 'request', ...keyOf(message) });
+      const options = { keep: message.kind === 'request', ...keyOf(message) };
+      if (!this.#context.deliver(session, message, options)) return false;
+    } else {
+      carrier.send(message);
     }
-    carrier.send(message);
+    if (message.kind === 'request') this.#track(message, session, carrier === 'standalone' ? undefined : carrier);
     return true;
   }
 
@@ -173,25 +177,22 @@ export class ServerRequests {
       idText,
       session,
       carrier,
+      // Without a carrier it is unknown which request waits, so all of the session do.
+      parked: carrier === undefined ? [...(session.inFlight?.values() ?? [])] : [carrier],
       due: now + settings.serverRequestTimeoutMs,
       slot: 0,
       onDue: () => this.#giveUp(outstanding, 'Request timed out'),
     };
     this.#outstanding.set(outstanding.key, outstanding);
     wheel.add(outstanding);
-    for (const waiter of this.#parkedBy(outstanding)) waiter.park(now);
-  }
-
-  /** Without a carrier it is unknown which request waits, so all of the session do. */
-  #parkedBy({ carrier, session }: Outstanding): Iterable<Waiter> {
-    return carrier === undefined ? [...(session.inFlight?.values() ?? [])] : [carrier];
+    for (const waiter of outstanding.parked) waiter.park(now);
   }
 
   #release(outstanding: Outstanding): void {
     this.#outstanding.delete(outstanding.key);
     this.#context.wheel.remove(outstanding);
     const now = this.#context.settings.clock.now();
-    for (const waiter of this.#parkedBy(outstanding)) {
+    for (const waiter of outstanding.parked) {
       waiter.unpark(now);
       if (!waiter.done) this.#upstream.rearm(waiter);
     }

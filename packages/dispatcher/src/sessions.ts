@@ -111,7 +111,7 @@ export class SessionTable {
   }
 
   endAll(): void {
-    for (const session of [...this.#sessions.values()]) this.end(session);
+    for (const session of this.#sessions.values()) this.end(session);
   }
 
   [Symbol.iterator](): Iterator<ClientSession> {
@@ -119,9 +119,11 @@ export class SessionTable {
   }
 
   #expired(session: ClientSession, now: number): boolean {
-    if (now - session.lastSeen < this.#ttlMs) return false;
-    if (session.inFlight !== undefined && session.inFlight.size > 0) return false;
-    return !(this.#streamKeepsAlive && session.stream?.open === true);
+    const busy =
+      (session.inFlight !== undefined && session.inFlight.size > 0) ||
+      (this.#streamKeepsAlive && session.stream?.open === true);
+    if (busy) session.lastSeen = now;
+    return now - session.lastSeen >= this.#ttlMs;
   }
 }
 

@@ -2,7 +2,7 @@ import { buildError, buildNotification, buildResult } from './build.js';
 import { cancelledKey } from './cancel.js';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from './codes.js';
 import { Handshake } from './handshake.js';
-import type { Agreement } from './handshake.js';
+import type { Agreement, HandshakeResult } from './handshake.js';
 import { createLane } from './lanes.js';
 import { LogLevelReconciler, rankOf, setLevelRequest } from './log-level.js';
 import type { Mode, ModeContext, Origin, Taken } from './mode.js';
@@ -58,8 +58,7 @@ export class SharedMode implements Mode {
   }
 
   async ready(): Promise<Failure | undefined> {
-    await this.start();
-    const result = await this.#handshake.run();
+    const result = await this.#handshaken();
     if (result.ok) return undefined;
     if (result.outcome.kind === 'failure') return result.outcome.failure;
     return {
@@ -77,13 +76,10 @@ export class SharedMode implements Mode {
       this.#answerInitialize(message, reply, origin, agreement);
       return;
     }
-    void this.#started(reply)
-      .then((up) => (up ? this.#handshake.run(message) : undefined))
-      .then((result) => {
-        if (result === undefined) return;
-        if (result.ok) this.#answerInitialize(message, reply, origin, result.agreement);
-        else reply.settle(underId(result.outcome, message));
-      });
+    void this.#handshaken(message).then((result) => {
+      if (result.ok) this.#answerInitialize(message, reply, origin, result.agreement);
+      else reply.settle(underId(result.outcome, message));
+    });
   }
 
   request(message: Message, reply: Reply, { session }: Origin): void {
@@ -144,25 +140,26 @@ export class SharedMode implements Mode {
     await this.#upstream.close();
   }
 
-  /** False when the start failed, and the reply has been told. */
-  async #started(reply: Reply): Promise<boolean> {
+  /** Why the backend did not start; a restart of it may have worked meanwhile. */
+  async #startProblem(): Promise<Failure | undefined> {
     try {
       await this.start();
-      return true;
     } catch (error) {
-      reply.settle({ kind: 'failure', failure: startFailure(error) });
-      return false;
+      if (this.#upstream.connection.state === 'up') return undefined;
+      const refusal = this.#upstream.refusal();
+      return refusal?.retryAfterMs === undefined ? startFailure(error) : refusal;
     }
+    return undefined;
+  }
+
+  async #handshaken(initialize?: Message): Promise<HandshakeResult> {
+    const failure = await this.#startProblem();
+    if (failure !== undefined) return { ok: false, outcome: { kind: 'failure', failure } };
+    return this.#handshake.run(initialize);
   }
 
   async #afterHandshake(waiter: Waiter, session: ClientSession | undefined): Promise<void> {
-    try {
-      await this.start();
-    } catch (error) {
-      this.#upstream.settle(waiter, { kind: 'failure', failure: startFailure(error) });
-      return;
-    }
-    const result = await this.#handshake.run();
+    const result = await this.#handshaken();
     if (waiter.done) return;
     if (result.ok) this.#route(waiter, session);
     else this.#upstream.settle(waiter, underId(result.outcome, waiter.message));

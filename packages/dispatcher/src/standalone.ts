@@ -22,6 +22,7 @@ export function openStandalone(
     if ('stream' in found) {
       if (found.stream.kind === 'post') resumePost(found.stream, found.seq, sink);
       else resumeStandalone(session, found.stream, found.seq, createStream());
+      if (found.stream.kind === 'get') waitWhenGone(sink, found.stream, log);
       return found.stream.kind === 'get';
     }
     if (found.kind === 'post') {

@@ -4,9 +4,10 @@ import { buildNotification } from './build.js';
 import type { DeadlineWheel } from './deadlines.js';
 import { FairQueue, createLane } from './lanes.js';
 import type { Lane } from './lanes.js';
-import { BUSY, DUPLICATE_ID, SHUTDOWN, TIMED_OUT, backendExited, unavailable } from './outcome.js';
+import { BUSY, DUPLICATE_ID, SHUTDOWN, TIMED_OUT, backendExited, startFailure, unavailable } from './outcome.js';
 import type { Failure, Outcome, Reply } from './outcome.js';
 import type { DispatcherSettings } from './options.js';
+import { progressTokenOf, restoreProgressToken } from './progress.js';
 import { Waiter } from './waiters.js';
 import type { WaiterHooks, WaiterOwner } from './waiters.js';
 
@@ -196,13 +197,13 @@ export class Upstream implements WaiterOwner {
 
   /** Fails everything on its way. */
   failAll(failure: Failure): void {
-    for (const waiter of [...this.#waiters.values()]) this.settle(waiter, { kind: 'failure', failure });
+    for (const waiter of this.#waiters.values()) this.settle(waiter, { kind: 'failure', failure });
     this.#queue.clear();
   }
 
-  async close(): Promise<void> {
+  async close(failure: Failure = SHUTDOWN): Promise<void> {
     this.#closed = true;
-    this.failAll(SHUTDOWN);
+    this.failAll(failure);
     await this.connection.close();
   }
 
@@ -288,14 +289,15 @@ export class Upstream implements WaiterOwner {
   }
 
   #receiveProgress(message: Message): void {
-    const waiter = this.#waiters.get(Number(message.progressTokenText));
+    const wireToken = progressTokenOf(message);
+    const waiter = wireToken === undefined ? undefined : this.#waiters.get(wireToken);
     const token = waiter?.message.progressTokenText;
     if (waiter === undefined || token === undefined || !waiter.reply.streams || waiter.state !== 'sent') {
       this.#handlers.onDrop('unknown-progress', message);
       return;
     }
     if (this.#settings.resetTimeoutOnProgress) waiter.touch(this.#clock.now());
-    waiter.progress(spliceMessage(message, { progressTokenText: token }));
+    waiter.progress(restoreProgressToken(message, token));
   }
 
   #oversize(idText: string | undefined, bytes: number): void {
@@ -330,7 +332,7 @@ export class Upstream implements WaiterOwner {
   }
 
   #fail(down: ConnectionDown): void {
-    const failure = backendExited(down);
+    const failure = down.reason === 'spawn-failed' ? startFailure(down.stderrTail.join('\n')) : backendExited(down);
     this.#down = { failure, until: down.retryAfterMs === undefined ? Infinity : this.#clock.now() + down.retryAfterMs };
     this.#blocked = false;
     this.#late.clear();

@@ -4,7 +4,7 @@ import { errorBytes } from '../build.js';
 import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, UNSUPPORTED_VERSION } from '../codes.js';
 import type { Dispatcher } from '../dispatcher.js';
 import { BUSY } from '../outcome.js';
-import { LEGACY_VERSIONS, checkModernHeaders, classify } from '../revision.js';
+import { LEGACY_VERSIONS, checkModernHeaders, claimedVersion, classify } from '../revision.js';
 import type { ClassificationError } from '../revision.js';
 import type { ClientSession } from '../sessions.js';
 import { BatchReply, isArray, joinArray, splitArray } from './batch.js';
@@ -171,9 +171,7 @@ export class PostPipeline {
 
   /** A client of the newer era learns which versions this edge serves, and can fall back to one of them. */
   #unsupported(message: Message, request: Incoming): Problem {
-    const meta = JSON.stringify(message.json()['params'] ?? null);
-    const claimed = /"io\.modelcontextprotocol\/protocolVersion":"([^"]*)"/.exec(meta)?.[1];
-    const requested = claimed ?? headerOf(request, 'mcp-protocol-version') ?? '';
+    const requested = claimedVersion(message) ?? headerOf(request, 'mcp-protocol-version') ?? '';
     return {
       status: 400,
       code: UNSUPPORTED_VERSION,
@@ -222,10 +220,9 @@ export class PostPipeline {
 
   #handleArray(exchange: Exchange, body: Buffer, type: string | undefined): void {
     const version = headerOf(exchange.request, 'mcp-protocol-version');
-    const sessionless = headerOf(exchange.request, 'mcp-session-id') === undefined;
     const elements = acceptsType(type) ? splitElements(body) : WRONG_TYPE;
     if (version !== undefined && version > '2025-03-26') this.#reject(exchange, BATCH_REFUSED);
-    else if ('status' in elements) this.#reject(exchange, sessionless ? elements : { ...BATCH_REFUSED, ...elements });
+    else if ('status' in elements) this.#reject(exchange, elements);
     else if (elements.length === 0 || elements.length > this.#settings.maxBatch)
       this.#reject(exchange, this.#badSize());
     else void this.#runArray(exchange, elements);
