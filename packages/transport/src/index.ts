@@ -1,6 +1,7 @@
 export { TransportError } from './errors.js';
 export type { TransportErrorCode } from './errors.js';
 export type { JsonObject, Message, MessageKind, Splice } from './message.js';
+export { createMessage, parseMessage, spliceMessage } from './parse-message.js';
 export type {
   Clock,
   Connection,
@@ -14,3 +15,4 @@ export type {
   Sink,
   Verdict,
 } from './ports.js';
+export { idKey } from './request-id.js';

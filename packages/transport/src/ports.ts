@@ -100,9 +100,7 @@ export interface Refusal {
 }
 
 /** What the chain decides: go on with a message (perhaps another one than came in), or refuse. */
-export type Verdict =
-  | { readonly kind: 'pass'; readonly message?: Message }
-  | ({ readonly kind: 'refuse' } & Refusal);
+export type Verdict = { readonly kind: 'pass'; readonly message?: Message } | ({ readonly kind: 'refuse' } & Refusal);
 
 /**
  * Wraps every request and every frame that leaves. The first registered is outermost.
