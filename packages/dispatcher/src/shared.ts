@@ -76,6 +76,11 @@ export class SharedMode implements Mode {
       this.#answerInitialize(message, reply, origin, agreement);
       return;
     }
+    const failure = this.#upstream.refusal();
+    if (failure !== undefined) {
+      reply.settle({ kind: 'failure', failure });
+      return;
+    }
     void this.#handshaken(message).then((result) => {
       if (result.ok) this.#answerInitialize(message, reply, origin, result.agreement);
       else reply.settle(underId(result.outcome, message));
@@ -85,8 +90,9 @@ export class SharedMode implements Mode {
   request(message: Message, reply: Reply, { session }: Origin): void {
     const waiter = this.#upstream.admit(session ?? createLane(), message, reply, this.#hooksFor(message, session));
     if (waiter === undefined) return;
-    if (this.#handshake.agreement === undefined) void this.#afterHandshake(waiter, session);
-    else this.#route(waiter, session);
+    if (this.#handshake.agreement !== undefined) this.#route(waiter, session);
+    else if (this.#upstream.refusal() === undefined) void this.#afterHandshake(waiter, session);
+    else this.#upstream.dispatch(waiter);
   }
 
   notify(message: Message, session: ClientSession | undefined): Taken {
