@@ -1,0 +1,11 @@
+/**
+ * Every benchmark: what it measures, whether it needs the peers of package.json installed, and its module, which exports
+ * `run(report, { reps, ms })`. A module is loaded only when it is asked for; `reps` and `ms` are `undefined` unless given.
+ */
+export const benchmarks = {
+  proxy: {
+    summary: 'stdio to Streamable HTTP, against the bare proxy and two others: CPU, throughput, latency, memory, start',
+    peers: true,
+    load: () => import('./proxy/proxy.mjs'),
+  },
+};
