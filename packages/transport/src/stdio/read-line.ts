@@ -1,0 +1,91 @@
+import { TransportError } from '../errors.js';
+import { skipValue, skipWhitespace } from '../json/skip.js';
+import type { Message } from '../message.js';
+import { parseMessage } from '../parse-message.js';
+
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+
+/** What a line of a server's output holds: messages, or noise that is told about. */
+export interface LineContent {
+  readonly messages: readonly Message[];
+  /** Text that is no message, cut to 512 characters. */
+  readonly noise?: string;
+}
+
+/**
+ * Reads one line of standard output. A banner before or behind one message is tolerated, an array is taken as
+ * several messages (servers of 2025-03-26 may batch), and everything else is noise. Characters inside a message are
+ * never touched.
+ */
+export function readLine(line: Buffer): LineContent {
+  const trimmed = trim(line);
+  if (trimmed.length === 0) return { messages: [] };
+  const message = tryParse(trimmed);
+  if (message) return { messages: [message] };
+  if (trimmed[0] === OPEN_BRACKET) {
+    const batch = readBatch(trimmed);
+    if (batch) return batch;
+  }
+  const open = trimmed.indexOf(OPEN_BRACE);
+  const close = trimmed.lastIndexOf('}');
+  const inner = open >= 0 && close > open ? tryParse(trimmed.subarray(open, close + 1)) : undefined;
+  return inner ? { messages: [inner] } : { messages: [], noise: trimmed.toString('utf8', 0, 2048).slice(0, 512) };
+}
+
+function trim(line: Buffer): Buffer {
+  const start = line.subarray(0, 3).equals(BOM) ? 3 : 0;
+  let end = line.length;
+  while (end > start && (line[end - 1] === 0x0d || line[end - 1] === 0x20 || line[end - 1] === 0x09)) end -= 1;
+  return line.subarray(start, end);
+}
+
+function tryParse(bytes: Buffer): Message | undefined {
+  try {
+    return parseMessage(bytes);
+  } catch (error) {
+    if (error instanceof TransportError) return undefined;
+    throw error;
+  }
+}
+
+function readBatch(bytes: Buffer): LineContent | undefined {
+  const elements = splitArray(bytes);
+  if (elements === undefined) return undefined;
+  const messages = elements.map((element) => tryParse(element));
+  const known = messages.filter((message) => message !== undefined);
+  const lost = messages.length - known.length;
+  return lost === 0
+    ? { messages: known }
+    : { messages: known, noise: `${lost} of ${messages.length} elements of an array are no messages` };
+}
+
+/**
+ * The elements of a JSON array as slices of its bytes; `undefined` when the bytes are no array. Elements are checked
+ * as JSON, not as messages.
+ */
+export function splitArray(bytes: Buffer): readonly Buffer[] | undefined {
+  const elements: Buffer[] = [];
+  try {
+    let at = skipWhitespace(bytes, 0);
+    if (bytes[at] !== OPEN_BRACKET) return undefined;
+    at = skipWhitespace(bytes, at + 1);
+    if (bytes[at] === 0x5d) return skipWhitespace(bytes, at + 1) === bytes.length ? [] : undefined;
+    for (;;) {
+      const end = skipValue(bytes, at, 1);
+      elements.push(bytes.subarray(at, end));
+      at = skipWhitespace(bytes, end);
+      if (bytes[at] === 0x5d) return skipWhitespace(bytes, at + 1) === bytes.length ? elements : undefined;
+      if (bytes[at] !== 0x2c) return undefined;
+      at = skipWhitespace(bytes, at + 1);
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/** The id that the beginning of a discarded message shows, as JSON text. */
+export function idInPrefix(prefix: Buffer): string | undefined {
+  return /"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")\s*[,}]/.exec(prefix.toString('latin1'))?.[1];
+}
