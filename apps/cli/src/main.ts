@@ -6,7 +6,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     // The second one is from somebody who does not want to wait for an orderly end.
     if (controller.signal.aborted) process.exit(130);
-    controller.abort(new DOMException(`Interrupted by ${signal}`, 'AbortError'));
+    controller.abort(Object.assign(new Error(`Interrupted by ${signal}`), { name: 'AbortError', signal }));
   });
 }
 

@@ -14,9 +14,13 @@ export interface FieldReader {
 /** @throws WorkloadsError `ERR_WORKLOADS_FILE` from each method, with the file and the field. */
 export function createFieldReader(fields: ReadonlyMap<string, unknown>, path: string, remedy: string): FieldReader {
   const refuse = (name: string, expected: string, value: unknown): never => {
-    throw new WorkloadsError('ERR_WORKLOADS_FILE', `${path}: expected "${name}" to be ${expected}, got ${describe(value)}`, {
-      details: { file: path, field: name, hint: remedy },
-    });
+    throw new WorkloadsError(
+      'ERR_WORKLOADS_FILE',
+      `${path}: expected "${name}" to be ${expected}, got ${describe(value)}`,
+      {
+        details: { file: path, field: name, hint: remedy },
+      },
+    );
   };
   const get = (name: string): unknown => fields.get(name) ?? undefined;
   return {

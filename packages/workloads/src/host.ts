@@ -1,5 +1,21 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createDispatcher } from '@thv/dispatcher';
+import type { Dispatcher } from '@thv/dispatcher';
+import { createNodeHandler } from '@thv/dispatcher/http';
+import type { NodeHandler } from '@thv/dispatcher/http';
+import { openListener, parseDuration } from '@thv/transport';
+import type { ConnectionDown, Listener, StdioConnectionOptions } from '@thv/transport';
+import { createChildProcesses } from './child-processes.js';
+import type { ChildProcesses } from './child-processes.js';
+import { childEnvironment } from './environment.js';
 import type { Environment } from './environment.js';
+import { describeDown, startError } from './host-start.js';
+import { portError } from './ports.js';
+import { probeSession } from './probe.js';
 import type { RunConfig } from './run-config.js';
+import { openWatchdog } from './watchdog.js';
+import type { Watchdog } from './watchdog.js';
+import { urlOf } from './workload.js';
 
 /** How the server behind a listener is. */
 export type HostState =
@@ -39,4 +55,222 @@ export interface WorkloadHost {
 /** Opens a listener with a server behind it; resolves when the server answered its handshake. */
 export type OpenHost = (config: RunConfig, options: HostOptions) => Promise<WorkloadHost>;
 
-export const openHost: OpenHost = () => Promise.reject(new Error('later'));
+const maxTailLines = 50;
+const listenerGraceMs = 2000;
+
+export const openHost: OpenHost = async (config, options) => {
+  const host = new Host(config, options);
+  try {
+    await host.open();
+    return host;
+  } catch (error) {
+    await host.close();
+    throw error;
+  }
+};
+
+class Host implements WorkloadHost {
+  readonly #config: RunConfig;
+  readonly #options: HostOptions;
+  readonly #watchdog: Watchdog;
+  readonly #children: ChildProcesses;
+  readonly #tail: string[] = [];
+  #dispatcher: Dispatcher | undefined;
+  #handler: NodeHandler | undefined;
+  #listener: Listener | undefined;
+  #isReady = false;
+  #restarts = -1;
+  /** Set when a server ended before it answered for the first time. */
+  #early: ConnectionDown | undefined;
+  #onEarly: ((down: ConnectionDown) => void) | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(config: RunConfig, options: HostOptions) {
+    this.#config = config;
+    this.#options = options;
+    this.#watchdog = openWatchdog({ onTrouble: (message) => options.onEvent?.('watchdog', { message }) });
+    this.#children = createChildProcesses({
+      watchdog: this.#watchdog,
+      ...(options.onChildren === undefined ? {} : { onChange: options.onChildren }),
+    });
+  }
+
+  get port(): number {
+    return this.#listener?.port ?? this.#config.port;
+  }
+
+  async open(): Promise<void> {
+    const { signal, startTimeoutMs = 300_000 } = this.#options;
+    signal.throwIfAborted();
+    const dispatcher = this.#createDispatcher(startTimeoutMs);
+    this.#dispatcher = dispatcher;
+    this.#handler = createNodeHandler(dispatcher, this.#httpOptions());
+    await this.#listen(this.#handler);
+    const attempt = new AbortController();
+    const limited = AbortSignal.any([signal, attempt.signal, AbortSignal.timeout(startTimeoutMs)]);
+    try {
+      await Promise.race([this.#firstAnswer(dispatcher, limited), this.#earlyEnd(), rejectOn(limited, startTimeoutMs)]);
+      this.#isReady = true;
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      // What the server said last may still be on its way through the pipe.
+      throw startError(this.#config, { error, down: this.#early, stderrTail: [...this.#tail] });
+    } finally {
+      attempt.abort();
+    }
+  }
+
+  async #firstAnswer(dispatcher: Dispatcher, signal: AbortSignal): Promise<void> {
+    if (this.#config.isolation === 'session') {
+      await probeSession(urlOf({ host: this.#config.host, port: this.port }), signal);
+      return;
+    }
+    await dispatcher.start({ signal });
+    await dispatcher.ready();
+  }
+
+  async #earlyEnd(): Promise<never> {
+    return new Promise((_, reject) => {
+      this.#onEarly = (down) => {
+        this.#early = down;
+        reject(new Error(describeDown(down)));
+      };
+    });
+  }
+
+  #createDispatcher(startTimeoutMs: number): Dispatcher {
+    const { session_ttl: ttl, isolation } = this.#config;
+    const { onEvent } = this.#options;
+    const backend =
+      isolation === 'shared'
+        ? { connection: this.#children.connect(this.#serverOptions(), this.#sharedWatch()) }
+        : {
+            connect: () =>
+              this.#children.connect(
+                { ...this.#serverOptions(), restart: false },
+                { onDown: (down) => this.#down(down) },
+              ),
+          };
+    return createDispatcher({
+      isolation,
+      ...backend,
+      requestTimeoutMs: this.#requestTimeout(),
+      // A first start may fetch a package.
+      methodTimeoutsMs: { initialize: startTimeoutMs },
+      ...(ttl === undefined ? {} : { sessionTtlMs: Math.max(1, Math.round(parseDuration(ttl))) }),
+      onWarning: (text) => onEvent?.('warning', { text }),
+    });
+  }
+
+  #serverOptions(): StdioConnectionOptions {
+    const { command, cmd_args: args, working_dir: cwd, env_vars: user, transport } = this.#config;
+    const { env, onServerOutput } = this.#options;
+    return {
+      command,
+      args,
+      env: childEnvironment({ env, user, transport }),
+      ...(cwd === undefined ? {} : { cwd }),
+      onStderr: (line) => {
+        this.#tail.push(line);
+        if (this.#tail.length > maxTailLines) this.#tail.shift();
+        onServerOutput?.(`${line}\n`);
+      },
+    };
+  }
+
+  #sharedWatch(): { onUp(): void; onDown(down: ConnectionDown): void } {
+    return {
+      onUp: () => {
+        this.#restarts += 1;
+        if (this.#isReady) this.#options.onState?.({ kind: 'up', restarts: this.#restarts });
+      },
+      onDown: (down) => this.#down(down),
+    };
+  }
+
+  #down(down: ConnectionDown): void {
+    if (this.#closing !== undefined || down.reason === 'closed') return;
+    if (!this.#isReady) {
+      this.#onEarly?.(down);
+      return;
+    }
+    const { onState } = this.#options;
+    const reason = describeDown(down);
+    if (this.#config.isolation === 'session') {
+      // Each session has a process of its own; the end of one is told to its client and is no state of the whole.
+      this.#options.onEvent?.('session-ended', { reason, stderrTail: down.stderrTail.slice(-5) });
+    } else if (down.retryAfterMs === undefined) {
+      onState?.({ kind: 'given-up', reason, restarts: this.#restarts, stderrTail: down.stderrTail });
+    } else {
+      onState?.({ kind: 'down', reason, retryAfterMs: down.retryAfterMs });
+    }
+  }
+
+  #httpOptions(): Parameters<typeof createNodeHandler>[1] {
+    const { strict_protocol_validation: strict, stateless, allowed_origins: origins } = this.#config;
+    const { onEvent } = this.#options;
+    return {
+      strictProtocolValidation: strict,
+      stateless,
+      ...(origins.length === 0 ? {} : { allowedOrigins: origins, cors: true }),
+      onWarning: (text) => onEvent?.('warning', { text }),
+    };
+  }
+
+  /** Tells about a value that it cannot use, and goes on with the default. */
+  #requestTimeout(): number {
+    const text = this.#options.env['TOOLHIVE_PROXY_REQUEST_TIMEOUT'];
+    const fallback = 60_000;
+    if (text === undefined || text === '') return fallback;
+    try {
+      const milliseconds = Math.round(parseDuration(text));
+      if (milliseconds > 0) return milliseconds;
+    } catch {
+      // Told below, as a value that is not above zero is.
+    }
+    const note = `TOOLHIVE_PROXY_REQUEST_TIMEOUT is no positive duration ("${text}"); the default of 60s is used`;
+    this.#options.onEvent?.('warning', { text: note });
+    return fallback;
+  }
+
+  async #listen(handler: NodeHandler): Promise<void> {
+    const { host, port } = this.#config;
+    try {
+      this.#listener = await openListener({ handler, host, port });
+    } catch (error) {
+      throw portError(host, port, error);
+    }
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    const listening = this.#listener?.close({ graceMs: listenerGraceMs });
+    await this.#dispatcher?.close();
+    await this.#handler?.close();
+    await listening;
+    await this.#groupsGone();
+    this.#watchdog.close();
+  }
+
+  /** The watchdog goes last: until then it is the one who ends what does not end by itself. */
+  async #groupsGone(): Promise<void> {
+    for (let turn = 0; turn < 50 && this.#children.pids.length > 0; turn += 1) {
+      await sleep(100);
+    }
+  }
+}
+
+async function rejectOn(signal: AbortSignal, timeoutMs: number): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = (): void => {
+      const reason: unknown = signal.reason;
+      const isTimeout = reason instanceof Error && reason.name === 'TimeoutError';
+      reject(isTimeout ? new Error(`it did not answer within ${timeoutMs / 1000} s`) : (reason as Error));
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -43,7 +43,7 @@ export function openLogFile(path: string, { maxBytes = 10 * 1024 * 1024, keep = 
       const bytes = typeof data === 'string' ? Buffer.from(data) : data;
       try {
         if (size > 0 && size + bytes.byteLength > maxBytes) rotate();
-        for (let offset = 0; offset < bytes.byteLength; ) offset += writeSync(descriptor, bytes, offset);
+        for (let offset = 0; offset < bytes.byteLength;) offset += writeSync(descriptor, bytes, offset);
         size += bytes.byteLength;
       } catch {
         // A log that cannot be written must not take the server down with it.

@@ -190,9 +190,13 @@ class Manager implements WorkloadManager {
     const config = await this.configs.read(name);
     const holder = await this.#claims.holder(name);
     if (holder !== undefined) {
-      throw new WorkloadsError('ERR_WORKLOADS_ALREADY_RUNNING', `"${name}" is already running (process ${holder.pid})`, {
-        details: { name, hint: `thv status ${name}` },
-      });
+      throw new WorkloadsError(
+        'ERR_WORKLOADS_ALREADY_RUNNING',
+        `"${name}" is already running (process ${holder.pid})`,
+        {
+          details: { name, hint: `thv status ${name}` },
+        },
+      );
     }
     await this.#endLeftOvers(name);
     await requireFreePort(config.host, config.port);
@@ -239,9 +243,13 @@ class Manager implements WorkloadManager {
     // Its watchdog ends what it leaves behind.
     this.#processes.kill(holder.pid, 'SIGKILL');
     if (await this.#waitForEnd(holder, 5000, signal)) return;
-    throw new WorkloadsError('ERR_WORKLOADS_STOP', `"${name}" could not be stopped: process ${holder.pid} does not end`, {
-      details: { name, hint: `kill -9 ${holder.pid}` },
-    });
+    throw new WorkloadsError(
+      'ERR_WORKLOADS_STOP',
+      `"${name}" could not be stopped: process ${holder.pid} does not end`,
+      {
+        details: { name, hint: `kill -9 ${holder.pid}` },
+      },
+    );
   }
 
   async #waitForEnd(identity: ProcessIdentity, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {

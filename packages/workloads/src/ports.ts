@@ -1,31 +1,23 @@
 import { createServer } from 'node:net';
+import { findFreePort } from '@thv/transport';
 import { WorkloadsError } from './errors.js';
 import { hasCode, messageOf } from './json-file.js';
 
-const lowest = 10_000;
-const highest = 65_535;
-const randomTries = 10;
-
 /**
- * A free port for a listener on `host`, not among `taken`: some random ones first, then every one in turn.
+ * A free port for a listener on `host`, not among `taken`.
  *
  * @throws WorkloadsError `ERR_WORKLOADS_PORT` when there is none, or the host cannot be listened on.
  */
-export async function choosePort(
-  host: string,
-  taken: ReadonlySet<number>,
-  random: () => number = Math.random,
-): Promise<number> {
-  const span = highest - lowest + 1;
-  const start = Math.floor(random() * span);
-  for (let turn = 0; turn < span; turn += 1) {
-    const offset = turn < randomTries ? Math.floor(random() * span) : (start + turn) % span;
-    const port = lowest + offset;
-    if (!taken.has(port) && (await probe(host, port)) === undefined) return port;
+export async function choosePort(host: string, taken: ReadonlySet<number>): Promise<number> {
+  // A wrong host would fail on each of fifty thousand ports in turn.
+  await requireFreePort(host, 0);
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const port = await findFreePort({ host }).catch((error: unknown) => {
+      throw portError(host, 0, error);
+    });
+    if (!taken.has(port)) return port;
   }
-  throw new WorkloadsError('ERR_WORKLOADS_PORT', `No port from ${lowest} to ${highest} is free on ${host}`, {
-    details: { host },
-  });
+  throw portError(host, 0, new Error(`all free ports belong to other servers (${taken.size})`));
 }
 
 /** @throws WorkloadsError `ERR_WORKLOADS_PORT` when nobody can listen there now. */
@@ -37,11 +29,15 @@ export async function requireFreePort(host: string, port: number): Promise<void>
 /** The error for a port that cannot be listened on. */
 export function portError(host: string, port: number, cause: unknown): WorkloadsError {
   const busy = hasCode(cause, 'EADDRINUSE', 'ERR_TRANSPORT_ADDRESS_IN_USE');
-  const text = busy
-    ? `port ${port} on ${host} is not available: another program listens on it`
-    : `port ${port} on ${host} is not available: ${messageOf(cause)}`;
+  const what = port === 0 ? `host ${host}` : `port ${port} on ${host}`;
+  const why = busy ? 'another program listens on it' : messageOf(cause);
+  const text = `${what} is not available: ${why}`;
   return new WorkloadsError('ERR_WORKLOADS_PORT', text, {
-    details: { host, port, hint: 'end that program, or choose another port with --proxy-port' },
+    details: {
+      host,
+      port,
+      hint: busy ? 'end that program, or choose another port with --proxy-port' : 'another --host or --proxy-port',
+    },
     cause,
   });
 }

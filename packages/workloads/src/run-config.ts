@@ -5,6 +5,7 @@ import { hasCode, messageOf, parseJsonObject, writeJson } from './json-file.js';
 import { checkGroupName, checkWorkloadName } from './names.js';
 import { createFieldReader } from './field-reader.js';
 import type { Paths } from './paths.js';
+import { wordSet } from './word-set.js';
 
 /** How the server speaks. */
 export type TransportType = 'stdio' | 'sse' | 'streamable-http';
@@ -67,16 +68,15 @@ const unsupported = new Map([
   ['k8s_pod_template_patch', 'Kubernetes'],
 ]);
 /** Fields of the wider format that say nothing about how the server must run. */
-const ignored = new Set([
-  ...['$schema', 'base_name', 'container_name', 'debug', 'env_file_dir', 'ignore_config', 'permission_profile'],
-  ...['target_host', 'thv_ca_bundle', 'jwks_auth_token_file', 'registry_api_url', 'registry_url'],
-  ...['registry_server_name', 'mcpserver_generation', 'allow_docker_gateway', 'runtime_config'],
-]);
-const known = new Set([
-  ...['schema_version', 'name', 'image', 'command', 'cmd_args', 'working_dir', 'transport', 'proxy_mode', 'host'],
-  ...['port', 'group', 'env_vars', 'container_labels', 'isolation', 'session_ttl', 'stateless'],
-  ...['strict_protocol_validation', 'allowed_origins'],
-]);
+const ignored = wordSet(`
+  $schema base_name container_name debug env_file_dir ignore_config permission_profile target_host
+  thv_ca_bundle jwks_auth_token_file registry_api_url registry_url registry_server_name
+  mcpserver_generation allow_docker_gateway runtime_config
+`);
+const known = wordSet(`
+  schema_version name image command cmd_args working_dir transport proxy_mode host port group env_vars
+  container_labels isolation session_ttl stateless strict_protocol_validation allowed_origins
+`);
 
 /**
  * Reads a run configuration from text; `path` is for messages alone.
@@ -140,7 +140,11 @@ function asksForSomething(value: unknown): boolean {
 
 function unsupportedError(path: string, problem: string, field: string): WorkloadsError {
   return new WorkloadsError('ERR_WORKLOADS_UNSUPPORTED', `${path}: ${problem}`, {
-    details: { file: path, field, hint: `remove "${field}" or run the server as a command: thv run --name NAME -- COMMAND` },
+    details: {
+      file: path,
+      field,
+      hint: `remove "${field}" or run the server as a command: thv run --name NAME -- COMMAND`,
+    },
   });
 }
 

@@ -8,7 +8,6 @@ import type { SupervisorReport } from './launch.js';
 import { openLogFile } from './log-file.js';
 import type { LogFile } from './log-file.js';
 import { createClaims } from './claim.js';
-import type { Claims } from './claim.js';
 import type { Paths } from './paths.js';
 import { systemProcesses } from './process-identity.js';
 import type { ProcessIdentity, ProcessTable } from './process-identity.js';
@@ -39,9 +38,7 @@ export interface SuperviseOptions {
 }
 
 /** How a supervised workload ended. */
-export type SuperviseOutcome =
-  | { readonly kind: 'stopped' }
-  | { readonly kind: 'failed'; readonly error: Error };
+export type SuperviseOutcome = { readonly kind: 'stopped' } | { readonly kind: 'failed'; readonly error: Error };
 
 /**
  * Runs a workload in this process until `signal` is aborted or its server is given up: claims the name, hosts listener,

@@ -43,11 +43,14 @@ describe('childEnvironment', () => {
     });
   });
 
-  it.each(['MCP_TRANSPORT', 'MCP_PORT', 'MCP_HOST', 'FASTMCP_PORT', 'PATH'])('lets the value of the user win for %s', (name) => {
-    const target = { host: '127.0.0.1', port: 1 };
-    const child = childEnvironment({ env, user: { [name]: 'mine' }, transport: 'sse', target, platform: 'linux' });
-    expect(child[name]).toBe('mine');
-  });
+  it.each(['MCP_TRANSPORT', 'MCP_PORT', 'MCP_HOST', 'FASTMCP_PORT', 'PATH'])(
+    'lets the value of the user win for %s',
+    (name) => {
+      const target = { host: '127.0.0.1', port: 1 };
+      const child = childEnvironment({ env, user: { [name]: 'mine' }, transport: 'sse', target, platform: 'linux' });
+      expect(child[name]).toBe('mine');
+    },
+  );
 
   it('knows what Windows programs need, in any case', () => {
     const windows = { SystemRoot: 'C:\\Windows', Path: 'C:\\bin', pathext: '.EXE', Secret: 'x' };

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkGroupName, checkWorkloadName, describeCommand, freeName, parsePackageSpec, suggestName } from '../src/index.js';
+import {
+  checkGroupName,
+  checkWorkloadName,
+  describeCommand,
+  freeName,
+  parsePackageSpec,
+  suggestName,
+} from '../src/index.js';
 
 describe('names of workloads', () => {
   it.each(['a', 'server-everything', 'A.b_c-1', 'x'.repeat(100)])('takes %s', (name) => {
@@ -41,7 +48,12 @@ describe('names of groups', () => {
 describe('what a command is called', () => {
   it.each([
     ['npx', ['-y', '@demo/fetch-server'], 'npx @demo/fetch-server', 'fetch-server'],
-    ['npx', ['-y', '@modelcontextprotocol/server-everything@1.2.3', 'stdio'], 'npx @modelcontextprotocol/server-everything@1.2.3', 'server-everything'],
+    [
+      'npx',
+      ['-y', '@modelcontextprotocol/server-everything@1.2.3', 'stdio'],
+      'npx @modelcontextprotocol/server-everything@1.2.3',
+      'server-everything',
+    ],
     ['/usr/bin/npx', ['-p', 'pkg', 'bin'], 'npx pkg', 'pkg'],
     ['uvx', ['mcp-server-fetch==1.0'], 'uvx mcp-server-fetch==1.0', 'mcp-server-fetch'],
     ['uvx', ['--from', 'git-pkg', 'serve'], 'uvx git-pkg', 'git-pkg'],
@@ -71,8 +83,14 @@ describe('what a command is called', () => {
 
 describe('parsePackageSpec', () => {
   it.each([
-    ['npx://@demo/fetch@1.0.0', { runner: 'npx', package: '@demo/fetch@1.0.0', command: 'npx', args: ['-y', '@demo/fetch@1.0.0'] }],
-    ['uvx://mcp-server-fetch', { runner: 'uvx', package: 'mcp-server-fetch', command: 'uvx', args: ['mcp-server-fetch'] }],
+    [
+      'npx://@demo/fetch@1.0.0',
+      { runner: 'npx', package: '@demo/fetch@1.0.0', command: 'npx', args: ['-y', '@demo/fetch@1.0.0'] },
+    ],
+    [
+      'uvx://mcp-server-fetch',
+      { runner: 'uvx', package: 'mcp-server-fetch', command: 'uvx', args: ['mcp-server-fetch'] },
+    ],
     ['uvx://pkg[extra]==1.0', { runner: 'uvx', package: 'pkg[extra]==1.0', command: 'uvx', args: ['pkg[extra]==1.0'] }],
     ['https://example.com/mcp', undefined],
     ['ghcr.io/x/y', undefined],

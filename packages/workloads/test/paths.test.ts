@@ -20,7 +20,12 @@ describe('resolvePaths', () => {
 
   it.each([
     ['linux', {}, '/home/u/.config/toolhive', '/home/u/.local/state/toolhive'],
-    ['linux', { XDG_CONFIG_HOME: 'relative', XDG_STATE_HOME: '' }, '/home/u/.config/toolhive', '/home/u/.local/state/toolhive'],
+    [
+      'linux',
+      { XDG_CONFIG_HOME: 'relative', XDG_STATE_HOME: '' },
+      '/home/u/.config/toolhive',
+      '/home/u/.local/state/toolhive',
+    ],
     ['linux', { HOME: '/other' }, '/home/u/.config/toolhive', '/home/u/.local/state/toolhive'],
     ['darwin', {}, '/home/u/Library/Application Support/toolhive', '/home/u/Library/Application Support/toolhive'],
     ['win32', { LOCALAPPDATA: '/local' }, '/local/toolhive', '/local/toolhive'],

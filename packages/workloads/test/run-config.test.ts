@@ -24,7 +24,15 @@ describe('parseRunConfig', () => {
   });
 
   it('reads a configuration of the wider format whose extra fields ask for nothing', () => {
-    const wide = { name: 'a', command: 'x', secrets: [], isolate_network: false, oidc_config: null, base_name: 'a', debug: true };
+    const wide = {
+      name: 'a',
+      command: 'x',
+      secrets: [],
+      isolate_network: false,
+      oidc_config: null,
+      base_name: 'a',
+      debug: true,
+    };
     expect(parse(wide).name).toBe('a');
   });
 
@@ -79,7 +87,9 @@ describe('the store of run configurations', () => {
     const refused = results.filter(({ status }) => status === 'rejected');
     expect(refused).toHaveLength(2);
     for (const result of refused) {
-      expect(result).toMatchObject({ reason: { code: 'ERR_WORKLOADS_NAME_IN_USE', message: expect.stringContaining('already exists') as unknown } });
+      expect(result).toMatchObject({
+        reason: { code: 'ERR_WORKLOADS_NAME_IN_USE', message: expect.stringContaining('already exists') as unknown },
+      });
     }
   });
 
@@ -102,6 +112,9 @@ describe('the store of run configurations', () => {
   it('says which file cannot be read', async () => {
     const store = createRunConfigStore(await temporaryPaths());
     await mkdir(store.pathOf('a'), { recursive: true });
-    await expect(store.read('a')).rejects.toMatchObject({ code: 'ERR_WORKLOADS_FILE', details: { file: store.pathOf('a') } });
+    await expect(store.read('a')).rejects.toMatchObject({
+      code: 'ERR_WORKLOADS_FILE',
+      details: { file: store.pathOf('a') },
+    });
   });
 });

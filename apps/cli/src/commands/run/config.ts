@@ -1,0 +1,148 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import {
+  freeName,
+  parseEnvAssignment,
+  parseEnvFile,
+  parsePackageSpec,
+  parseRunConfig,
+  schemaVersion,
+  suggestName,
+} from '@thv/workloads';
+import type { RunConfig } from '@thv/workloads';
+import type { Command } from 'commander';
+import type { CliContext } from '../../context.js';
+import { CliError } from '../../errors.js';
+import { readInput } from '../../prompt.js';
+import { parseLabels } from '../list.js';
+import type { RunFlags } from './run.js';
+
+const maxConfigBytes = 4 * 1024 * 1024;
+
+/** Builds the configuration from the command line; the name is chosen among those that are free. */
+export async function configFromFlags(
+  server: string | undefined,
+  flags: RunFlags,
+  taken: ReadonlySet<string>,
+  context: CliContext,
+): Promise<RunConfig> {
+  const what = readCommand(server, context.rest);
+  const name = flags.name ?? freeName(suggestName(what.command, what.args), taken);
+  return {
+    schema_version: schemaVersion,
+    name,
+    image: what.image,
+    command: what.command,
+    cmd_args: what.args,
+    working_dir: context.cwd,
+    transport: flags.transport,
+    proxy_mode: 'streamable-http',
+    host: flags.host,
+    port: flags.proxyPort ?? 0,
+    group: flags.group,
+    env_vars: await readEnvironment(flags, context),
+    container_labels: parseLabels(flags.label ?? []),
+    isolation: flags.isolation,
+    ...(flags.sessionTtl === undefined ? {} : { session_ttl: flags.sessionTtl }),
+    stateless: flags.stateless === true,
+    strict_protocol_validation: flags.strictProtocolValidation === true,
+    allowed_origins: flags.allowedOrigins ?? [],
+  };
+}
+
+interface ServerCommand {
+  readonly image: string;
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+function readCommand(server: string | undefined, rest: readonly string[] | undefined): ServerCommand {
+  if (server === undefined) {
+    const [command, ...args] = rest ?? [];
+    if (command !== undefined && command !== '') return { image: '', command, args };
+    throw new CliError('ERR_CLI_USAGE', 'there is nothing to run', {
+      hint: 'thv run --name NAME -- COMMAND [ARGS...]',
+    });
+  }
+  const spec = parsePackageSpec(server);
+  if (spec !== undefined) {
+    return { image: `${spec.runner}://${spec.package}`, command: spec.command, args: [...spec.args, ...(rest ?? [])] };
+  }
+  if (/^https?:\/\//i.test(server)) {
+    throw new CliError('ERR_CLI_UNSUPPORTED', 'remote servers are not supported by this version', {
+      hint: 'thv mcp list tools --server URL talks to one without a proxy',
+    });
+  }
+  const words = [server, ...(rest ?? [])].join(' ');
+  throw new CliError(
+    'ERR_CLI_UNSUPPORTED',
+    `"${server}" is no command and no package: registry names and container images are not supported by this version`,
+    { hint: `thv run -- ${words}, or thv run npx://PACKAGE` },
+  );
+}
+
+async function readEnvironment({ env = [], envFile }: RunFlags, context: CliContext): Promise<Record<string, string>> {
+  const fromFile = envFile === undefined ? {} : await readEnvFile(resolve(context.cwd, envFile));
+  const fromFlags = Object.fromEntries(env.map((text) => parseEnvAssignment(text, context.env)));
+  return { ...fromFile, ...fromFlags };
+}
+
+async function readEnvFile(path: string): Promise<Record<string, string>> {
+  return parseEnvFile(await readText(path, '--env-file'), path);
+}
+
+async function readText(path: string, flag: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new CliError('ERR_CLI_FILE', `${path} cannot be read: ${(cause as Error).message}`, {
+      file: path,
+      hint: `check the path that ${flag} names`,
+      cause,
+    });
+  }
+}
+
+/** Flags that change a configuration that was read; any other one beside `--from-config` is refused. */
+const overriding = new Set([
+  'name',
+  'group',
+  'proxyPort',
+  'fromConfig',
+  'foreground',
+  'format',
+  'debug',
+  'quiet',
+  'color',
+]);
+
+/** Reads the configuration that `--from-config` names; name, group and port may be changed by flags. */
+export async function configFromFile(
+  server: string | undefined,
+  flags: RunFlags,
+  command: Command,
+  taken: ReadonlySet<string>,
+  context: CliContext,
+): Promise<RunConfig> {
+  const extra = command.options.find(
+    (option) =>
+      command.getOptionValueSource(option.attributeName()) === 'cli' && !overriding.has(option.attributeName()),
+  );
+  if (server !== undefined || context.rest !== undefined || extra !== undefined) {
+    const what = extra?.long ?? 'a command';
+    throw new CliError('ERR_CLI_USAGE', `${what} cannot be combined with --from-config: the file says everything`, {
+      hint: 'change the file instead',
+    });
+  }
+  const path = flags.fromConfig ?? '';
+  const file = path === '-' ? 'stdin' : resolve(context.cwd, path);
+  const text = path === '-' ? await readInput(context, maxConfigBytes) : await readText(file, '--from-config');
+  const config = parseRunConfig(text, file, `correct ${file}, or write it anew with thv export`);
+  const isChosen = (name: string): boolean => command.getOptionValueSource(name) === 'cli';
+  return {
+    ...config,
+    name: flags.name ?? (config.name || freeName(suggestName(config.command, config.cmd_args), taken)),
+    ...(isChosen('group') ? { group: flags.group } : {}),
+    ...(flags.proxyPort === undefined ? {} : { port: flags.proxyPort }),
+  };
+}

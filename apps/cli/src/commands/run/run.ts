@@ -1,0 +1,126 @@
+import type { RunConfig, Workload, WorkloadManager } from '@thv/workloads';
+import { checkWorkloadName } from '@thv/workloads';
+import type { Command } from 'commander';
+import type { CliContext } from '../../context.js';
+import { CliError } from '../../errors.js';
+import { openManager } from '../../workloads.js';
+import { configFromFile, configFromFlags } from './config.js';
+
+/** Flags of `run`, as commander hands them over. */
+export interface RunFlags {
+  readonly name?: string;
+  readonly transport: 'stdio' | 'sse' | 'streamable-http';
+  readonly proxyMode: 'streamable-http' | 'sse';
+  readonly env?: readonly string[];
+  readonly envFile?: string;
+  readonly host: string;
+  readonly proxyPort?: number;
+  readonly group: string;
+  readonly label?: readonly string[];
+  readonly isolation: 'shared' | 'session';
+  readonly sessionTtl?: string;
+  readonly stateless?: boolean;
+  readonly strictProtocolValidation?: boolean;
+  readonly allowedOrigins?: readonly string[];
+  readonly fromConfig?: string;
+  readonly foreground?: boolean;
+  readonly format: 'text' | 'json';
+}
+
+/** Runs a server as the flags say, and prints its URL. */
+export async function run(
+  server: string | undefined,
+  flags: RunFlags,
+  command: Command,
+  context: CliContext,
+): Promise<void> {
+  const manager = openManager(context);
+  const taken = new Set(await manager.configs.names());
+  const config =
+    flags.fromConfig === undefined
+      ? await configFromFlags(server, flags, taken, context)
+      : await configFromFile(server, flags, command, taken, context);
+  checkWorkloadName(config.name);
+  refuseOtherTransports(config, flags);
+  if (config.isolation === 'session' && config.stateless) {
+    throw new CliError('ERR_CLI_USAGE', '--stateless and --isolation session exclude each other', {
+      hint: 'leave one of the two out',
+    });
+  }
+  warnAboutExposure(config, context);
+  if (flags.foreground === true) await runHere(manager, config, flags, context);
+  else await runDetached(manager, config, flags, context);
+}
+
+function refuseOtherTransports(config: RunConfig, flags: RunFlags): void {
+  if (config.transport !== 'stdio') {
+    throw new CliError(
+      'ERR_CLI_UNSUPPORTED',
+      `transport "${config.transport}" is not supported by this version: the server must speak stdio`,
+      { hint: '--transport stdio' },
+    );
+  }
+  if (flags.proxyMode === 'sse') {
+    throw new CliError('ERR_CLI_UNSUPPORTED', 'proxy mode "sse" is not supported by this version', {
+      hint: '--proxy-mode streamable-http',
+    });
+  }
+}
+
+function warnAboutExposure({ host, allowed_origins: origins }: RunConfig, context: CliContext): void {
+  const isLocal = host === 'localhost' || host === '::1' || host.startsWith('127.');
+  if (isLocal || origins.length > 0) return;
+  context.warn(
+    `${context.noteStyle.yellow('warning:')} ${host} is reachable from other machines, without authentication and for any origin; name those that may call with --allowed-origins`,
+  );
+}
+
+async function runDetached(
+  manager: WorkloadManager,
+  config: RunConfig,
+  flags: RunFlags,
+  context: CliContext,
+): Promise<void> {
+  const waiting = setTimeout(() => context.note(`waiting for ${config.name} to answer…`), 3000);
+  waiting.unref();
+  try {
+    const workload = await manager.run(config, { signal: context.signal });
+    context.note(readyLine(workload, context));
+    printResult(workload, flags, context);
+  } finally {
+    clearTimeout(waiting);
+  }
+}
+
+async function runHere(
+  manager: WorkloadManager,
+  config: RunConfig,
+  flags: RunFlags,
+  context: CliContext,
+): Promise<void> {
+  const { runInForeground } = await import('../../foreground.js');
+  const reserved = await manager.reserve(config);
+  let isReady = false;
+  try {
+    await runInForeground(reserved.name, context, (url) => {
+      isReady = true;
+      if (flags.format === 'text') context.out(url);
+      else void manager.get(reserved.name).then((workload) => context.json(workload));
+    });
+  } catch (error) {
+    // A server that never answered leaves nothing behind; one that worked can be started again.
+    if (!isReady) await manager.remove(reserved.name).catch(() => undefined);
+    throw error;
+  }
+  if (!isReady) await manager.remove(reserved.name).catch(() => undefined);
+}
+
+function printResult(workload: Workload, flags: RunFlags, context: CliContext): void {
+  if (flags.format === 'json') context.json(workload);
+  else context.out(workload.url);
+}
+
+function readyLine(workload: Workload, context: CliContext): string {
+  const { name, url, process_id: pid } = workload;
+  return `${context.noteStyle.green('✔')} ${name}  ${url}  (streamable-http, stdio backend, pid ${pid ?? '?'})`;
+}
