@@ -9,6 +9,11 @@ export class ManualClock implements Clock {
     return this.#now;
   }
 
+  /** Timers that wait. */
+  get pending(): number {
+    return this.#timers.length;
+  }
+
   setTimer(delayMs: number, callback: () => void): () => void {
     const timer = { at: this.#now + delayMs, callback };
     this.#timers.push(timer);
