@@ -1,0 +1,2 @@
+import type { Registry, RegistryOptions } from '../types.js';
+export declare function createRegistry(options?: RegistryOptions): Registry;

@@ -1,0 +1,2 @@
+import type { Reference } from '../types.js';
+export declare function signaturePayload(reference: string | Reference, digest: string): Uint8Array;
