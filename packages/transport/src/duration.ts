@@ -39,12 +39,13 @@ export function parseDuration(text: string): number {
     total += BigInt(whole || '0') * scale + (BigInt(fraction || '0') * scale) / 10n ** BigInt(fraction.length);
     if (total > MAX_NS) throw refuse();
   }
-  return (negative ? -1 : 1) * (Number(total) / 1e6);
+  return (negative ? -1 : 1) * (Number(total / 1_000_000n) + Number(total % 1_000_000n) / 1e6);
 }
 
 /** A duration as Go prints it: `1h30m0s`, `1m30s`, `1.5s`, `500ms`, `0s`. */
 export function formatDuration(milliseconds: number): string {
-  const nanoseconds = BigInt(Math.round(Math.abs(milliseconds) * 1e6));
+  const size = Math.abs(milliseconds);
+  const nanoseconds = BigInt(Math.trunc(size)) * 1_000_000n + BigInt(Math.round((size % 1) * 1e6));
   if (nanoseconds === 0n) return '0s';
   const sign = milliseconds < 0 ? '-' : '';
   if (nanoseconds < 1_000n) return `${sign}${nanoseconds}ns`;

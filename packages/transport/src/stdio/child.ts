@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '../message.js';
 import type { ConnectionDown } from '../ports.js';
 import { createLineSplitter } from './lines.js';
-import { signalGroup } from './process-group.js';
+import { isGroupAlive, signalGroup } from './process-group.js';
 import { idInPrefix, readLine } from './read-line.js';
 import { createStderrTail } from './stderr-tail.js';
 
@@ -177,7 +177,7 @@ export class Child {
     const deadline = performance.now() + withinMs;
     for (;;) {
       const exited = this.#process.exitCode !== null || this.#process.signalCode !== null;
-      if (exited && !signalGroup(pid, 0)) return true;
+      if (exited && !isGroupAlive(pid)) return true;
       if (performance.now() >= deadline) return false;
       await sleep(Math.min(GROUP_POLL_MS, withinMs));
     }
