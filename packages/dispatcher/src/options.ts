@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { systemClock } from '@thv/transport';
 import type { Clock, Connection, Message, Principal } from '@thv/transport';
 import { DispatcherError } from './errors.js';
 import type { WaiterTimes } from './waiters.js';
@@ -139,15 +140,6 @@ export type DispatcherSettings = Required<Pick<DispatcherOptions, Defaulted>> &
     readonly resumability: Required<ResumabilityOptions> | undefined;
     timesOf(method: string): WaiterTimes;
   };
-
-const systemClock: Clock = {
-  now: () => Date.now(),
-  setTimer(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs);
-    timer.unref();
-    return () => clearTimeout(timer);
-  },
-};
 
 const POSITIVE_INTEGERS = [
   'requestTimeoutMs',

@@ -23,8 +23,6 @@ export interface UpstreamHandlers {
 
 /** How many given-up requests are remembered, to tell a late response from a wrong one. */
 const MAX_LATE = 1024;
-/** Bytes handed to a pipe that is full already, before messages wait in the fair queue. */
-const PIPE_CREDIT_BYTES = 1024 * 1024;
 
 /** One backend with everything that is on its way to it and back. */
 export class Upstream implements WaiterOwner {
@@ -38,7 +36,8 @@ export class Upstream implements WaiterOwner {
   readonly #late = new Map<number, WaiterHooks | undefined>();
   #nextId = 1;
   #blocked = false;
-  #credit = PIPE_CREDIT_BYTES;
+  /** Counts the starts of the backend, so that news of an earlier one is told from news of this one. */
+  #life = 0;
   #down: { readonly failure: Failure; readonly until: number } | undefined;
   #closed = false;
 
@@ -110,7 +109,7 @@ export class Upstream implements WaiterOwner {
     const refusal = this.refusal();
     if (refusal !== undefined) {
       this.settle(waiter, { kind: 'failure', failure: refusal });
-    } else if (this.#mayWrite() && this.#queue.mayPass(waiter.lane)) {
+    } else if (!this.#blocked && this.#queue.mayPass(waiter.lane)) {
       this.#send(waiter);
     } else if (this.#queue.push(waiter.lane, { waiter })) {
       waiter.state = 'queued';
@@ -132,7 +131,7 @@ export class Upstream implements WaiterOwner {
   /** Sends a message that has no answer; `false` when the queue is full, and then it was not taken. */
   notify(lane: Lane, message: Message): boolean {
     if (this.refusal() !== undefined) return true;
-    if (this.#mayWrite() && (lane.queue === undefined || lane.queue.length === 0)) {
+    if (!this.#blocked && (lane.queue === undefined || lane.queue.length === 0)) {
       this.#write(message);
       return true;
     }
@@ -222,10 +221,6 @@ export class Upstream implements WaiterOwner {
     return waiter;
   }
 
-  #mayWrite(): boolean {
-    return !this.#blocked || this.#credit > 0;
-  }
-
   #send(waiter: Waiter): void {
     const { message, wireId } = waiter;
     const idText = String(wireId);
@@ -239,18 +234,18 @@ export class Upstream implements WaiterOwner {
   }
 
   #write(message: Message, origin?: string): void {
-    if (this.#blocked) this.#credit -= message.bytes.length;
     if (this.connection.send(message, origin) || this.#blocked) return;
     this.#blocked = true;
-    this.#credit = PIPE_CREDIT_BYTES;
+    const life = this.#life;
     void this.connection.drained().then(() => {
+      if (life !== this.#life) return;
       this.#blocked = false;
       this.#flush();
     });
   }
 
   #flush(): void {
-    while (this.#queue.size > 0 && this.#mayWrite()) {
+    while (this.#queue.size > 0 && !this.#blocked) {
       const next = this.#queue.shift();
       if (next === undefined) return;
       if (next.item.waiter === undefined) this.#write(next.item.message);
@@ -326,6 +321,7 @@ export class Upstream implements WaiterOwner {
 
   #up(): void {
     this.#down = undefined;
+    this.#life++;
     this.#blocked = false;
     this.#late.clear();
     this.#handlers.onUp();

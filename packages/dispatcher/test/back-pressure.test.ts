@@ -4,15 +4,13 @@ import { ManualClock, settled } from './support/clock.js';
 import { shared } from './support/shared.js';
 
 const call = 'tools/call';
-const big = 'x'.repeat(1024 * 1024);
 
 describe('back-pressure towards the server', () => {
   it('queues what the pipe does not take, serves sessions in turn, and refuses above the queue', async () => {
     const { connection, client, dispatcher } = shared({ maxQueuedMessages: 5 });
     const [alice, bob] = [await client(), await client()];
     connection.full = true;
-    alice.request(call, { big }, { id: 'fills the pipe' });
-    alice.request(call, { big }, { id: 'uses the credit' });
+    alice.request(call, {}, { id: 'fills the pipe' });
     const before = connection.of(call).length;
     const waiting = [1, 2, 3].map((n) => alice.request(call, { n: `alice ${n}` }));
     const behind = [1, 2].map((n) => bob.request(call, { n: `bob ${n}` }));
@@ -38,8 +36,7 @@ describe('back-pressure towards the server', () => {
     const { connection, client } = shared({ maxQueuedBytes: 1000 });
     const alice = await client();
     connection.full = true;
-    alice.request(call, { big });
-    alice.request(call, { big });
+    alice.request(call);
     alice.request(call, { text: 'x'.repeat(800) });
     expect(alice.request(call, { text: 'x'.repeat(800) }).failure.reason).toBe('busy');
   });
@@ -60,8 +57,7 @@ describe('back-pressure towards the server', () => {
     const { connection, client } = shared();
     const alice = await client();
     connection.full = true;
-    alice.request(call, { big });
-    alice.request(call, { big });
+    alice.request(call);
     alice.notify('vendor/one');
     alice.request(call, { n: 2 });
     alice.notify('vendor/three');
@@ -74,8 +70,7 @@ describe('back-pressure towards the server', () => {
     const { connection, client, dispatcher } = shared();
     const alice = await client();
     connection.full = true;
-    alice.request(call, { big });
-    alice.request(call, { big });
+    alice.request(call);
     const waiting = alice.request(call);
     alice.notify('vendor/note');
     connection.down({ retryAfterMs: 1 });

@@ -7,8 +7,13 @@ import { ManualClock, settled } from './support/clock.js';
 
 class Entry {
   slot = 0;
-  calls: number[] = [];
-  constructor(public due: number) {}
+  due: number;
+  readonly calls: number[] = [];
+
+  constructor(due: number) {
+    this.due = due;
+  }
+
   onDue(now: number): void {
     this.calls.push(now);
   }

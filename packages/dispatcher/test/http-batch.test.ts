@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { isArray, joinArray, splitArray } from '../src/http/batch.js';
+import { splitArray } from '@thv/transport';
+import { isArray, joinArray } from '../src/http/batch.js';
 import { settled } from './support/clock.js';
 import { BOTH, openSession, post } from './support/http.js';
 import type { Endpoint } from './support/http.js';
@@ -122,34 +123,19 @@ describe.each(BOTH)('an array of messages at the endpoint for %s', (_name, open)
   });
 });
 
-describe('splitting an array', () => {
-  it('gives the elements as they were written', () => {
-    const text = '[ {"a":[1,"],{\\"",{"b":"\\\\"}]} ,\n"x,]" , 1e5,[ ] , null,{"é":"👩‍👩‍👧"}\t]';
-    expect(splitArray(Buffer.from(text)).map(String)).toEqual([
-      '{"a":[1,"],{\\"",{"b":"\\\\"}]}',
-      '"x,]"',
-      '1e5',
-      '[ ]',
-      'null',
-      '{"é":"👩‍👩‍👧"}',
-    ]);
-  });
-
-  it('agrees with JSON.parse about any array, compact or spaced', () => {
+describe('joining an array', () => {
+  it('gives back what splitting took apart', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue(), { maxLength: 8 }), fc.constantFrom(undefined, 1, '\t'), (values, space) => {
         const body = Buffer.from(JSON.stringify(values, null, space));
         expect(isArray(body)).toBe(true);
-        const elements = splitArray(body);
-        expect(elements.map((element) => JSON.parse(element.toString()) as unknown)).toEqual(
-          JSON.parse(JSON.stringify(values)),
-        );
-        expect(JSON.parse(joinArray(elements).toString())).toEqual(JSON.parse(JSON.stringify(values)));
+        const elements = splitArray(body) ?? [];
+        expect(JSON.parse(joinArray(elements).toString())).toEqual(JSON.parse(body.toString()));
       }),
     );
   });
 
-  it.each(['', '{', '[', '[1,]', '[1] 2', '{"a":[]}', '[\u0001]'])('refuses %j', (text) => {
-    expect(() => splitArray(Buffer.from(text))).toThrow();
+  it.each(['', '{}', 'x[', '"["', '\u00a0['])('does not take %j for one', (text) => {
+    expect(isArray(Buffer.from(text))).toBe(false);
   });
 });

@@ -229,21 +229,23 @@ describe.each(BOTH)('the middlewares of the endpoint for %s', (_name, open) => {
   });
 
   it('can tell when the client is gone', async () => {
-    let signal: AbortSignal | undefined;
+    const signals: AbortSignal[] = [];
     const { endpoint } = await setup([
       {
         name: 'watch',
         handle: async (context, next) => {
-          ({ signal } = context);
+          signals.push(context.signal);
           return next();
         },
       },
     ]);
     const session = await openSession(endpoint);
     const stream = await endpoint.fetch('/mcp', { headers: { 'mcp-session-id': session } });
+    const signal = signals.at(-1);
     expect(signal?.aborted).toBe(false);
+    const gone = new Promise((resolve) => signal?.addEventListener('abort', resolve));
     await stream.body?.cancel();
-    while (signal?.aborted !== true) await settled();
-    expect(signal.aborted).toBe(true);
+    await gone;
+    expect(signal?.aborted).toBe(true);
   });
 });

@@ -17,7 +17,7 @@ export function replyHealth(
   const status = refusal === undefined ? 'healthy' : refusal.retryAfterMs === undefined ? 'unhealthy' : 'degraded';
   const body = {
     status,
-    timestamp: new Date(dispatcher.settings.clock.now()).toISOString(),
+    timestamp: new Date().toISOString(),
     transport,
     ...(refusal === undefined ? {} : { mcp: { available: false, error: refusal.message } }),
   };

@@ -1,4 +1,4 @@
-import { TransportError, parseMessage } from '@thv/transport';
+import { TransportError, parseMessage, splitArray } from '@thv/transport';
 import type { Message, Principal, Refusal } from '@thv/transport';
 import { errorBytes } from '../build.js';
 import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, UNSUPPORTED_VERSION } from '../codes.js';
@@ -7,7 +7,7 @@ import { BUSY } from '../outcome.js';
 import { LEGACY_VERSIONS, checkModernHeaders, claimedVersion, classify } from '../revision.js';
 import type { ClassificationError } from '../revision.js';
 import type { ClientSession } from '../sessions.js';
-import { BatchReply, isArray, joinArray, splitArray } from './batch.js';
+import { BatchReply, isArray, joinArray } from './batch.js';
 import { HttpContext } from './chain.js';
 import type { Chain } from './chain.js';
 import type { HttpSettings } from './options.js';
@@ -220,7 +220,7 @@ export class PostPipeline {
 
   #handleArray(exchange: Exchange, body: Buffer, type: string | undefined): void {
     const version = headerOf(exchange.request, 'mcp-protocol-version');
-    const elements = acceptsType(type) ? splitElements(body) : WRONG_TYPE;
+    const elements = acceptsType(type) ? (splitArray(body) ?? BROKEN_ARRAY) : WRONG_TYPE;
     if (version !== undefined && version > '2025-03-26') this.#reject(exchange, BATCH_REFUSED);
     else if ('status' in elements) this.#reject(exchange, elements);
     else if (elements.length === 0 || elements.length > this.#settings.maxBatch)
@@ -310,6 +310,8 @@ const WRONG_TYPE: Problem = {
   message: 'Content-Type must be application/json',
 };
 
+const BROKEN_ARRAY: Problem = { status: 400, code: INVALID_REQUEST, message: 'The array is no complete JSON' };
+
 const UNKNOWN_METHOD: Problem = { status: 404, code: METHOD_NOT_FOUND, message: 'Method not found' };
 
 const acceptsType = (type: string | undefined): boolean =>
@@ -324,13 +326,5 @@ function parse(body: Buffer): Message | Problem {
     if (!TransportError.is(error)) throw error;
     const code = error.code === 'ERR_TRANSPORT_JSON' ? PARSE_ERROR : INVALID_REQUEST;
     return { status: 400, code, message: error.message };
-  }
-}
-
-function splitElements(body: Buffer): Buffer[] | Problem {
-  try {
-    return splitArray(body);
-  } catch {
-    return { status: 400, code: INVALID_REQUEST, message: 'The array is no complete JSON' };
   }
 }
