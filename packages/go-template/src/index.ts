@@ -1,0 +1,8 @@
+export { parseTemplate, type ExecuteOptions, type ParseOptions, type Template } from './template.js';
+export { extraFunctions } from './extra-functions.js';
+export { references } from './references.js';
+export { GoTemplateError, type GoTemplateErrorCode, type GoTemplateErrorPlace } from './errors.js';
+export type { ParameterType, TemplateFunction, TemplateFunctions } from './function.js';
+export type { RenderBudget } from './budget.js';
+export type { MissingKey } from './machine.js';
+export { GoComplex, GoInteger, NIL_MAP, type GoIntegerType, type GoValue, type NilMap } from './value.js';
