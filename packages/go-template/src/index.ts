@@ -1,4 +1,6 @@
-export { parseTemplate, type ExecuteOptions, type ParseOptions, type Template } from './template.js';
+export { parseTemplate, templateTrees, type ExecuteOptions, type ParseOptions, type Template } from './template.js';
+export type { Trees } from './parse.js';
+export type { CommandNode, Expression, PipeNode, Statement } from './nodes.js';
 export { extraFunctions } from './extra-functions.js';
 export { references } from './references.js';
 export { GoTemplateError, type GoTemplateErrorCode, type GoTemplateErrorPlace } from './errors.js';

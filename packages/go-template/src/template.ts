@@ -68,7 +68,13 @@ const MAX_STEPS = 1_000_000;
 
 const treesOf = new WeakMap<Template, Trees>();
 
-/** The trees of a template that this copy of the package has read. */
+/**
+ * The statements of a template and of all that it defines, by name, for tools that look into templates. They are not to
+ * be changed.
+ *
+ * @throws {@link GoTemplateError} `ERR_GO_TEMPLATE_ARGUMENT` for something that `parseTemplate` of this copy of the
+ *   package did not make.
+ */
 export function templateTrees(template: Template): Trees {
   const trees = treesOf.get(template);
   if (trees === undefined) refuse('template', 'a template made by `parseTemplate`', template);
