@@ -34,3 +34,63 @@ export { parseDefinition, parseFile, selectDefinition, type ParseOptions, type W
 export type { TextLimits } from './parse/yaml.js';
 export type { ToolReferenceEntry, WorkflowServer } from './parse/server.js';
 export { formatIssues, type Issue, type RuleId } from './issue.js';
+export { createEngine } from './engine.js';
+export type {
+  ElicitationAnswer,
+  Engine,
+  ListOptions,
+  PendingElicitation,
+  ResumeOptions,
+  RunSummary,
+  WorkflowStatus,
+} from './engine-types.js';
+export type { EngineLimits, EngineOptions, RunOptions } from './options.js';
+export type { Run, StepResult, WorkflowResult } from './run-types.js';
+export type {
+  ElicitationAnsweredEvent,
+  ElicitationRequestedEvent,
+  EventsDroppedEvent,
+  IterationEvent,
+  RunEndedEvent,
+  RunStartedEvent,
+  StepEndedEvent,
+  StepRetryingEvent,
+  StepStartedEvent,
+  WorkflowEvent,
+} from './events.js';
+export type {
+  Clock,
+  ElicitAnswer,
+  Elicitor,
+  ElicitRequest,
+  Principal,
+  Random,
+  ToolCall,
+  ToolCaller,
+  ToolContent,
+  ToolHints,
+  ToolInfo,
+  ToolResult,
+} from './ports.js';
+export type { RetryCap } from './retry.js';
+export type { Scheduling } from './scheduler.js';
+export { createMemoryStore, type MemoryStoreOptions } from './store/memory.js';
+export type {
+  AnswerOutcome,
+  CacheEntry,
+  CacheFilter,
+  CancelOutcome,
+  Change,
+  ElicitationRecord,
+  ElicitationState,
+  Lease,
+  NewRun,
+  RunFilter,
+  RunPage,
+  RunRecord,
+  RunStatus,
+  StepRecord,
+  StepStatus,
+  Store,
+  StoredError,
+} from './store/port.js';

@@ -1,0 +1,23 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock, Random } from './ports.js';
+
+/** Node fires a timer above this at once. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+function setTimer(delayMs: number, callback: () => void): () => void {
+  let handle: NodeJS.Timeout;
+  const arm = (left: number): void => {
+    handle =
+      left > LONGEST_TIMER_MS
+        ? setTimeout(() => arm(left - LONGEST_TIMER_MS), LONGEST_TIMER_MS)
+        : setTimeout(callback, Math.max(0, left));
+  };
+  arm(delayMs);
+  return () => clearTimeout(handle);
+}
+
+/** The clock of the machine. Timers of any length work: long ones are chained. */
+export const systemClock: Clock = { now: () => Date.now(), setTimer };
+
+/** The randomness of the machine. */
+export const systemRandom: Random = { next: () => Math.random(), uuid: () => randomUUID() };
