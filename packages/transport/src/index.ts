@@ -8,7 +8,7 @@ export type { Listener, ListenerOptions } from './http/listener.js';
 export { createMemoryConnection } from './memory-connection.js';
 export type { MemoryPeer } from './memory-connection.js';
 export type { JsonObject, Message, MessageKind, Splice } from './message.js';
-export { createMessage, parseMessage, spliceMessage } from './parse-message.js';
+export { createMessage, parseMessage } from './parse-message.js';
 export type {
   Clock,
   Connection,
@@ -26,5 +26,6 @@ export { idKey } from './request-id.js';
 export type { RestartOptions } from './stdio/backoff.js';
 export { createStdioConnection } from './stdio/connection.js';
 export type { StdioConnection, StdioConnectionOptions } from './stdio/connection.js';
+export { spliceMessage } from './splice-message.js';
 export { signalGroup } from './stdio/process-group.js';
 export { splitArray } from './stdio/read-line.js';

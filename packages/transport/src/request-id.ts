@@ -2,6 +2,7 @@ import { TransportError } from './errors.js';
 
 /** The longest id that is taken; nothing but mischief has longer ones. */
 const MAX_ID_BYTES = 4096;
+const INTEGER = /^-?(?:0|[1-9]\d*)$/;
 
 /**
  * A key for the id of a request, given as JSON text: `1` and `"1"` differ, `1` and `1.0` are the same, escapes are
@@ -11,7 +12,7 @@ const MAX_ID_BYTES = 4096;
  */
 export function idKey(idText: string): string {
   if (idText.length <= MAX_ID_BYTES) {
-    if (/^-?(?:0|[1-9]\d*)$/.test(idText)) return idText === '-0' ? '0' : idText;
+    if (INTEGER.test(idText)) return idText === '-0' ? '0' : idText;
     if (idText.startsWith('"')) return idText.includes('\\') ? JSON.stringify(JSON.parse(idText)) : idText;
     const integer = integerText(idText);
     if (integer !== undefined) return integer;
@@ -21,6 +22,12 @@ export function idKey(idText: string): string {
     'ERR_TRANSPORT_MESSAGE',
     `The id ${shown} is neither a string nor an integer; give each request one of the two`,
   );
+}
+
+/** True when {@link idKey} takes the text, which must be one JSON value. */
+export function isIdText(text: string): boolean {
+  if (text.length > MAX_ID_BYTES) return false;
+  return text.startsWith('"') || INTEGER.test(text) || integerText(text) !== undefined;
 }
 
 /** Digits of an integer that is written with a fraction of zeros or an exponent, as `1.0` and `1e3` are. */

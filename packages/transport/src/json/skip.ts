@@ -1,4 +1,4 @@
-/** Where and why bytes are no JSON. Made once and thrown by reference, since hostile input makes many. */
+/** Where and why bytes are no JSON. */
 export class JsonSyntaxError extends Error {
   readonly offset: number;
 
