@@ -1,6 +1,9 @@
 // Runs the command line from the TypeScript sources of the workspace, in this very process: no second process stands
 // between the terminal and the program, so that signals, exit codes and the detached supervisor work as they do from dist.
+// Started by itself it takes the sources also where `dist` is built.
+import { realpathSync } from 'node:fs';
 import { register } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { register as registerTsx } from 'tsx/esm/api';
 
 const sourceCondition = `
@@ -14,3 +17,6 @@ export async function runFromSource() {
   register(`data:text/javascript,${encodeURIComponent(sourceCondition)}`);
   await import(new URL('../src/main.ts', import.meta.url).href);
 }
+
+const [, started] = process.argv;
+if (started !== undefined && realpathSync(started) === fileURLToPath(import.meta.url)) await runFromSource();

@@ -54,9 +54,10 @@ export async function complete(program: Command, words: readonly string[], conte
   if (current.startsWith('-')) return { suggestions: fitting(optionsOf(command), current), files: false };
   const children = command.createHelp().visibleCommands(command);
   const operands = await (forArguments.get(command) ?? none)(context);
+  const choices = command.registeredArguments.flatMap((argument) => argument.argChoices ?? []);
   const all = [
     ...children.map((child) => ({ word: child.name(), description: child.summary() || child.description() })),
-    ...operands.map((word) => ({ word, description: '' })),
+    ...[...choices, ...operands].map((word) => ({ word, description: '' })),
   ];
   const takesFile = command.registeredArguments.some((argument) => /path|file|folder/.test(argument.name()));
   return { suggestions: fitting(all, current), files: takesFile && operands.length === 0 };

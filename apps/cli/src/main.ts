@@ -18,6 +18,9 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+// What was started from the sources starts its supervisors from the sources.
+const entry = import.meta.url.endsWith('.ts') ? '../bin/from-source.js' : '../bin/thv.js';
+
 process.exitCode = await runCli({
   argv: process.argv.slice(2),
   env: process.env,
@@ -26,5 +29,5 @@ process.exitCode = await runCli({
   stdout: process.stdout,
   stderr: process.stderr,
   signal: controller.signal,
-  self: [fileURLToPath(new URL('../bin/thv.js', import.meta.url))],
+  self: [fileURLToPath(new URL(entry, import.meta.url))],
 });

@@ -1,5 +1,8 @@
 import { createLauncher, createWorkloadManager, resolvePaths } from '@thv/workloads';
 import type { Paths, Workload, WorkloadManager } from '@thv/workloads';
+import { Option } from 'commander';
+import { completeOption } from './completion.js';
+import type { Candidates } from './completion.js';
 import type { CliContext } from './context.js';
 import { CliError } from './errors.js';
 import { didYouMean } from './suggest.js';
@@ -16,6 +19,20 @@ export const superviseCommand = '__supervise';
 
 export function pathsOf({ env }: CliContext): Paths {
   return resolvePaths({ env });
+}
+
+/** The names of all servers, for the shell's completion. */
+export const serverNames: Candidates = async (context) => openManager(context).configs.names();
+
+/** The names of all groups, for the shell's completion. */
+export const groupNames: Candidates = async (context) => {
+  const groups = await openManager(context).groups.list();
+  return groups.map(({ name }) => name);
+};
+
+/** `-g/--group`, with the names of the groups for the shell. */
+export function groupOption(description: string, flags = '-g, --group <name>'): Option {
+  return completeOption(new Option(flags, description), groupNames);
 }
 
 /** Adds the close names to "not found", so that the last line of the error helps. */

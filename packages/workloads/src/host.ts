@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDispatcher } from '@thv/dispatcher';
-import type { Dispatcher } from '@thv/dispatcher';
+import type { Dispatcher, Drop } from '@thv/dispatcher';
 import { createNodeHandler } from '@thv/dispatcher/http';
 import type { NodeHandler } from '@thv/dispatcher/http';
 import { openListener, parseDuration } from '@thv/transport';
@@ -158,8 +158,22 @@ class Host implements WorkloadHost {
       // A first start may fetch a package.
       methodTimeoutsMs: { initialize: startTimeoutMs },
       ...(ttl === undefined ? {} : { sessionTtlMs: Math.max(1, Math.round(parseDuration(ttl))) }),
+      onDropped: (drop) => this.#dropped(drop),
       onWarning: (text) => onEvent?.('warning', { text }),
     });
+  }
+
+  /** What a shared server logs belongs to nobody in particular, but to its own log file it does. */
+  #dropped({ reason, message, suppressed }: Drop): void {
+    if (reason !== 'unattributed-log') {
+      this.#options.onEvent?.('dropped', { reason, method: message.method, suppressed });
+      return;
+    }
+    const { params } = message.json();
+    const { level, logger, data } = (params ?? {}) as Readonly<Record<string, unknown>>;
+    const text = typeof data === 'string' ? data : JSON.stringify(data);
+    const from = typeof logger === 'string' ? ` ${logger}:` : '';
+    this.#options.onServerOutput?.(`[${String(level)}]${from} ${text.replaceAll(/[\r\n]+/g, ' ')}\n`);
   }
 
   #serverOptions(): StdioConnectionOptions {

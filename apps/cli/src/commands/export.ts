@@ -1,12 +1,13 @@
+import { completeArguments } from '../completion.js';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CliError } from '../errors.js';
 import { choiceOption } from '../options.js';
-import { openManager, withSuggestions } from '../workloads.js';
+import { openManager, serverNames, withSuggestions } from '../workloads.js';
 import type { RegisterCommand } from './index.js';
 
 export const register: RegisterCommand = (command, context) => {
-  command
+  completeArguments(command, serverNames)
     .description('Write the configuration of an MCP server to a file, for `thv run --from-config`; `-` is stdout.')
     .argument('<name>', 'Name of the server')
     .argument('<path>', 'File to write')

@@ -4,7 +4,7 @@ import { CliError } from '../errors.js';
 import { choiceOption, collect } from '../options.js';
 import { formatTable } from '../output/table.js';
 import { timeAgo } from '../output/time.js';
-import { openManager } from '../workloads.js';
+import { groupOption, openManager } from '../workloads.js';
 import type { RegisterCommand } from './index.js';
 
 interface ListFlags {
@@ -19,7 +19,7 @@ export const register: RegisterCommand = (command, context) => {
     .description('List all MCP servers, including their status and configuration.')
     .option('-a, --all', 'Show all workloads (default shows those that are not stopped)')
     .addOption(choiceOption('--format <format>', 'Output format', ['text', 'json', 'mcpservers'], 'text'))
-    .option('-g, --group <name>', 'Filter workloads by group')
+    .addOption(groupOption('Filter workloads by group'))
     .option('-l, --label <key=value>', 'Filter workloads by labels (repeatable)', collect)
     .action(async (flags: ListFlags) => {
       const manager = openManager(context);

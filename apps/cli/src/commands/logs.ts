@@ -1,3 +1,4 @@
+import { completeArguments } from '../completion.js';
 import { readLog, removeLog } from '@thv/workloads';
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -5,7 +6,7 @@ import { once } from 'node:events';
 import type { CliContext } from '../context.js';
 import { exitCodes } from '../exit.js';
 import { formatOption } from '../options.js';
-import { openManager, pathsOf, withSuggestions } from '../workloads.js';
+import { openManager, pathsOf, serverNames, withSuggestions } from '../workloads.js';
 import type { RegisterCommand } from './index.js';
 
 interface LogsFlags {
@@ -14,7 +15,7 @@ interface LogsFlags {
 }
 
 export const register: RegisterCommand = (command, context) => {
-  command
+  completeArguments(command, serverNames)
     .description('Print what an MCP server wrote to stderr, or the log of the proxy in front of it.')
     .usage('[options] <name>\n       thv logs prune')
     .argument('<name>', 'Name of the server')

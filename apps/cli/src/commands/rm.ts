@@ -1,5 +1,6 @@
+import { completeArguments } from '../completion.js';
 import { formatOption } from '../options.js';
-import { checkTargets, openManager, selectWorkloads } from '../workloads.js';
+import { checkTargets, groupOption, openManager, selectWorkloads, serverNames } from '../workloads.js';
 import type { TargetOptions } from '../workloads.js';
 import type { RegisterCommand } from './index.js';
 import { namesOf, onTargets } from './targets.js';
@@ -9,11 +10,11 @@ interface RmFlags extends TargetOptions {
 }
 
 export const register: RegisterCommand = (command, context) => {
-  command
+  completeArguments(command, serverNames)
     .description('Stop and remove one or more MCP servers, with their configuration and logs.')
     .argument('[names...]', 'Names of the servers')
     .option('-a, --all', 'Remove all MCP servers')
-    .option('-g, --group <name>', 'Remove all MCP servers in a group')
+    .addOption(groupOption('Remove all MCP servers in a group'))
     .option('-f, --force', 'Accepted for compatibility: a running server is always stopped first')
     .addOption(formatOption())
     .action(async (names: string[], flags: RmFlags) => {

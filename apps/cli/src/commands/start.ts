@@ -1,9 +1,10 @@
+import { completeArguments } from '../completion.js';
 import { WorkloadsError } from '@thv/workloads';
 import type { WorkloadManager } from '@thv/workloads';
 import type { CliContext } from '../context.js';
 import { CliError } from '../errors.js';
 import { formatOption } from '../options.js';
-import { checkTargets, openManager, selectWorkloads, withSuggestions } from '../workloads.js';
+import { checkTargets, groupOption, openManager, selectWorkloads, serverNames, withSuggestions } from '../workloads.js';
 import type { TargetOptions } from '../workloads.js';
 import type { RegisterCommand } from './index.js';
 import { namesOf, onTargets } from './targets.js';
@@ -14,11 +15,11 @@ interface StartFlags extends TargetOptions {
 }
 
 export const register: RegisterCommand = (command, context) => {
-  command
+  completeArguments(command, serverNames)
     .description('Start one or more stopped MCP servers, with the same URL. `thv restart` stops running ones first.')
     .argument('[names...]', 'Names of the servers')
     .option('-a, --all', 'Start all MCP servers')
-    .option('-g, --group <name>', 'Start all MCP servers in a group')
+    .addOption(groupOption('Start all MCP servers in a group'))
     .option('-f, --foreground', 'Stay in the foreground until Ctrl-C')
     .addOption(formatOption())
     .action(async (names: string[], flags: StartFlags) => {

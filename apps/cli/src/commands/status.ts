@@ -1,13 +1,14 @@
+import { completeArguments } from '../completion.js';
 import type { Workload } from '@thv/workloads';
 import type { CliContext } from '../context.js';
 import { formatOption } from '../options.js';
 import { formatFields } from '../output/table.js';
 import { localTime, uptime } from '../output/time.js';
-import { openManager, withSuggestions } from '../workloads.js';
+import { openManager, serverNames, withSuggestions } from '../workloads.js';
 import type { RegisterCommand } from './index.js';
 
 export const register: RegisterCommand = (command, context) => {
-  command
+  completeArguments(command, serverNames)
     .description('Show the status of an MCP server in detail.')
     .argument('<name>', 'Name of the server')
     .addOption(formatOption())

@@ -1,8 +1,9 @@
+import { completeArguments } from '../completion.js';
 import type { WorkloadManager } from '@thv/workloads';
 import type { CliContext } from '../context.js';
 import { formatOption, integerParser } from '../options.js';
 import { didYouMean } from '../suggest.js';
-import { checkTargets, openManager, selectWorkloads } from '../workloads.js';
+import { checkTargets, groupOption, openManager, selectWorkloads, serverNames } from '../workloads.js';
 import type { TargetOptions } from '../workloads.js';
 import type { RegisterCommand } from './index.js';
 import { namesOf, onTargets } from './targets.js';
@@ -13,11 +14,11 @@ interface StopFlags extends TargetOptions {
 }
 
 export const register: RegisterCommand = (command, context) => {
-  command
+  completeArguments(command, serverNames)
     .description('Stop one or more running MCP servers. Their configuration and their URL stay.')
     .argument('[names...]', 'Names of the servers')
     .option('-a, --all', 'Stop all running MCP servers')
-    .option('-g, --group <name>', 'Stop all MCP servers in a group')
+    .addOption(groupOption('Stop all MCP servers in a group'))
     .option('--timeout <seconds>', 'Seconds before a server is stopped by force', integerParser(0, 86_400), 30)
     .addOption(formatOption())
     .action(async (names: string[], flags: StopFlags) => {

@@ -1,10 +1,11 @@
 import type { WorkloadManager } from '@thv/workloads';
+import { completeArguments } from '../../completion.js';
 import type { CliContext } from '../../context.js';
 import { CliError } from '../../errors.js';
 import { formatOption } from '../../options.js';
 import { formatTable } from '../../output/table.js';
 import { confirm } from '../../prompt.js';
-import { openManager } from '../../workloads.js';
+import { groupNames, openManager } from '../../workloads.js';
 import type { RegisterCommand } from '../index.js';
 import { namesOf } from '../targets.js';
 
@@ -38,8 +39,7 @@ export const register: RegisterCommand = (command, context) => {
           ),
         );
     });
-  command
-    .command('rm')
+  completeArguments(command.command('rm'), groupNames)
     .alias('remove')
     .description('Remove a group. Its servers move to the group "default", or are removed with --with-workloads.')
     .argument('<name>', 'Name of the group')

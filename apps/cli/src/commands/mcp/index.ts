@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { Option } from 'commander';
+import { Argument, InvalidArgumentError, Option } from 'commander';
 import { completeOption } from '../../completion.js';
-import type { CliContext } from '../../context.js';
 import { durationParser } from '../../duration-option.js';
 import { choiceOption, formatOption } from '../../options.js';
-import { openManager } from '../../workloads.js';
+import { didYouMean } from '../../suggest.js';
+import { serverNames } from '../../workloads.js';
 import type { RegisterCommand } from '../index.js';
 import { callTool } from './call.js';
 import type { CallFlags } from './call.js';
@@ -18,13 +18,15 @@ export const register: RegisterCommand = (command, context) => {
     .alias('ls')
     .description('List the tools, resources and prompts of an MCP server, or one kind of them.')
     .usage('[tools|resources|prompts] [options]');
-  addServerOptions(all, context).action(async (flags: ServerFlags) => list(listKinds, flags, context));
+  addServerOptions(all)
+    .addArgument(new Argument('[kind]').argParser(unknownKind))
+    .action(async (_: unknown, flags: ServerFlags) => list(listKinds, flags, context));
   for (const kind of listKinds) {
     const one = all.command(kind).description(`List all ${kind} of an MCP server.`);
     // Options may stand before the word as well, `mcp list --server x tools`; those behind it win.
-    addServerOptions(one, context).action(async () => list([kind], mergeFlags(all, one), context));
+    addServerOptions(one).action(async () => list([kind], mergeFlags(all, one), context));
   }
-  addServerOptions(command.command('call'), context)
+  addServerOptions(command.command('call'))
     .description('Call a tool of an MCP server and print its result.')
     .argument('<tool>', 'Name of the tool')
     .option('--args <json>', 'Arguments as a JSON object, `-` for stdin')
@@ -33,12 +35,21 @@ export const register: RegisterCommand = (command, context) => {
     .action(async (tool: string, flags: CallFlags) => callTool(tool, flags, context));
 };
 
-function addServerOptions(command: Command, context: CliContext): Command {
+/** A word here is none of the subcommands, or commander had gone there. */
+function unknownKind(word: string): never {
+  throw new InvalidArgumentError(`Expected one of ${listKinds.join(', ')}${didYouMean(word, listKinds)}.`);
+}
+
+function addServerOptions(command: Command): Command {
   const server = new Option('--server <name or URL>', 'Name or URL of the MCP server (required)');
   return command
-    .addOption(completeOption(server, async () => openManager(context).configs.names()))
+    .addOption(completeOption(server, serverNames))
     .addOption(formatOption())
-    .option('--timeout <duration>', 'How long everything may take', durationParser, 30_000)
+    .addOption(
+      new Option('--timeout <duration>', 'How long everything may take')
+        .argParser(durationParser)
+        .default(30_000, '30s'),
+    )
     .addOption(
       choiceOption('--transport <type>', 'Transport of the server', ['auto', 'sse', 'streamable-http'], 'auto'),
     );

@@ -1,10 +1,9 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { completeOption } from '../../completion.js';
 import { durationText } from '../../duration-option.js';
 import { CliError } from '../../errors.js';
 import { choiceOption, collect, formatOption, integerParser } from '../../options.js';
-import { openManager } from '../../workloads.js';
+import { groupOption } from '../../workloads.js';
 import type { RegisterCommand } from '../index.js';
 import { run } from './run.js';
 import type { RunFlags } from './run.js';
@@ -61,9 +60,7 @@ export const register: RegisterCommand = (command, context) => {
     .usage('[options] [PACKAGE] [-- COMMAND...]')
     .argument('[server]', 'npx://PACKAGE or uvx://PACKAGE')
     .option('--name <name>', 'Name of the server (made from the command if not given)')
-    .addOption(
-      choiceOption('--transport <type>', 'Transport mode of the server', ['stdio', 'sse', 'streamable-http'], 'stdio'),
-    )
+    .addOption(transportOption())
     .addOption(
       choiceOption(
         '--proxy-mode <mode>',
@@ -76,7 +73,7 @@ export const register: RegisterCommand = (command, context) => {
     .option('--env-file <path>', 'File with KEY=VALUE lines')
     .option('--host <host>', 'Host to listen on', '127.0.0.1')
     .option('--proxy-port <port>', 'Port to listen on (default: a free one, kept)', integerParser(1, 65_535))
-    .addOption(groupOption(command).default('default'))
+    .addOption(groupOption('Group of the server', '--group <name>').default('default'))
     .option('-l, --label <key=value>', 'Label (repeatable)', collect)
     .addOption(
       choiceOption(
@@ -89,7 +86,7 @@ export const register: RegisterCommand = (command, context) => {
     .option('--session-ttl <duration>', 'How long an idle client session lives (default: 2h)', durationText)
     .option('--stateless', 'No sessions and no standalone streams')
     .option('--strict-protocol-validation', 'Refuse unknown protocol versions')
-    .option('--allowed-origins <origin...>', 'Origins of browsers that may call', collectMany)
+    .option('--allowed-origins <origins>', 'Origins of browsers that may call, with commas (repeatable)', collectMany)
     .option('--from-config <path>', 'Read everything from a file of `thv export`, `-` for stdin')
     .option('-f, --foreground', 'Stay in the foreground until Ctrl-C')
     .addOption(formatOption())
@@ -98,12 +95,15 @@ export const register: RegisterCommand = (command, context) => {
       await run(server, flags, command, context);
     });
   for (const name of later.keys()) command.addOption(new Option(`--${name} [value]`).hideHelp());
-
-  function groupOption(owner: Command): Option {
-    const option = owner.createOption('--group <name>', 'Group of the server');
-    return completeOption(option, async () => (await openManager(context).groups.list()).map(({ name }) => name));
-  }
 };
+
+/** The other transports are known, and refused with a sentence of their own. */
+function transportOption(): Option {
+  const all = ['stdio', 'sse', 'streamable-http'] as const;
+  const option = choiceOption('--transport <type>', 'Transport mode of the server', all, 'stdio');
+  option.argChoices = ['stdio'];
+  return option;
+}
 
 function refuseLater(command: Command): void {
   for (const [name, feature] of later) {

@@ -100,19 +100,16 @@ async function runHere(
 ): Promise<void> {
   const { runInForeground } = await import('../../foreground.js');
   const reserved = await manager.reserve(config);
-  let isReady = false;
+  let ready: Promise<void> | undefined;
   try {
-    await runInForeground(reserved.name, context, (url) => {
-      isReady = true;
-      if (flags.format === 'text') context.out(url);
-      else void manager.get(reserved.name).then((workload) => context.json(workload));
+    await runInForeground(reserved.name, context, () => {
+      ready = manager.get(reserved.name).then((workload) => printResult(workload, flags, context));
     });
-  } catch (error) {
+    await ready;
+  } finally {
     // A server that never answered leaves nothing behind; one that worked can be started again.
-    if (!isReady) await manager.remove(reserved.name).catch(() => undefined);
-    throw error;
+    if (ready === undefined) await manager.remove(reserved.name).catch(() => undefined);
   }
-  if (!isReady) await manager.remove(reserved.name).catch(() => undefined);
 }
 
 function printResult(workload: Workload, flags: RunFlags, context: CliContext): void {
