@@ -94,3 +94,25 @@ export type {
   Store,
   StoredError,
 } from './store/port.js';
+export { assertValid, validateDefinition, type ValidateOptions, type Validation } from './validate.js';
+export {
+  referencingServers,
+  validateFile,
+  workflowsOf,
+  type FileValidation,
+  type ValidateFileOptions,
+} from './validate-file.js';
+export { computeStatus, type DefinitionStatus, type StatusCondition, type StatusOptions } from './status.js';
+export { printDefinition } from './print.js';
+export { drawWorkflow, type DrawFormat } from './draw.js';
+export { definitionSchema, schemaLine } from './schema/definition-schema.js';
+export {
+  annotationConflicts,
+  deriveAnnotations,
+  toMcpTool,
+  toolReferences,
+  type AnnotationConflict,
+  type DerivedAnnotations,
+  type HintsOf,
+  type McpTool,
+} from './mcp-tool.js';
