@@ -1,6 +1,7 @@
 import { extraFunctions, parseTemplate, references } from '@thv/go-template';
 import type { Step, WorkflowDefinition } from './definition.js';
 import { WorkflowError } from './errors.js';
+import { refuseHalfRead } from './parse/origin.js';
 import { buildPlan, type Plan } from './plan.js';
 import { DEFAULT_RETRY_DELAY_MS, MAX_RETRIES, NO_RETRY, type RetryCap, type RetryPolicy } from './retry.js';
 import type { StepPlan } from './step-state.js';
@@ -21,6 +22,7 @@ export interface CompiledWorkflow {
  */
 export function compileWorkflow(definition: WorkflowDefinition, maxSteps: number, cap: RetryCap): CompiledWorkflow {
   const { steps } = definition;
+  refuseHalfRead(definition);
   if (steps.length > maxSteps) {
     throw new WorkflowError('ERR_WORKFLOW_DAG_LIMIT', `too many steps: ${steps.length} (max ${maxSteps})`, {
       details: { steps: steps.length, maxSteps },
