@@ -65,9 +65,7 @@ async function measureCells(report, running, reps, ms) {
   for (let rep = 0; rep < reps; rep += 1) {
     for (const cell of cells) {
       for (const one of running) {
-        let sample = await measureCell(one, cell, ms);
-        // Another process held the processor: once more.
-        if (sample.others > 0.3) sample = await measureCell(one, cell, ms);
+        const sample = await measureInPeace(one, cell, ms);
         samples.push({ what: 'cell', rep, target: one.name, cell: cell.label, ...sample });
         report.sample(samples.at(-1));
       }
@@ -79,6 +77,16 @@ async function measureCells(report, running, reps, ms) {
     if (wrong > 0) report.problem(new Error(`${target} gave ${wrong} wrong answers at ${cell}: ${example}`));
   }
   return rows;
+}
+
+/** Measures up to three times while other programs hold the processor, and keeps the quietest. */
+async function measureInPeace(one, cell, ms) {
+  let best = await measureCell(one, cell, ms);
+  for (let attempt = 1; attempt < 3 && best.others > 0.3; attempt += 1) {
+    const sample = await measureCell(one, cell, ms);
+    if (sample.others < best.others) best = sample;
+  }
+  return best;
 }
 
 async function measureCell({ target, generator }, { connections, kind, bytes }, ms) {

@@ -1,16 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** The folder with package.json. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-const modified = (path) => statSync(root + path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+const lock = `${root}package-lock.json`;
+/** The lock file as it was when its packages were installed. */
+const installed = `${root}node_modules/.installed-lock.json`;
+const isInstalled = () => existsSync(installed) && readFileSync(installed, 'utf8') === readFileSync(lock, 'utf8');
 
 /** Installs what package-lock.json names, once. */
 export function install() {
-  const installed = modified('node_modules/.package-lock.json');
-  if (installed > 0 && installed >= modified('package-lock.json') && installed >= modified('package.json')) return;
+  if (isInstalled()) return;
   process.stderr.write('Installing the conformance suite and the Node that it needs (about 250 MB)\n');
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
@@ -19,6 +21,7 @@ export function install() {
     process.stderr.write('The conformance suite could not be installed; the lines above say why.\n');
     process.exit(result.status ?? 1);
   }
+  copyFileSync(lock, installed);
 }
 
 /** The Node that runs the suite: this one where it is new enough, the installed one otherwise. */
