@@ -1,2 +1,123 @@
-import type { PackSkillOptions, PackedSkill } from './types.js';
-export declare function packSkill(directory: string, options?: PackSkillOptions): Promise<PackedSkill>;
+import { createHash } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import { LayerWriter } from './archive/layer-writer.js';
+import { expectArgument } from './arguments.js';
+import { buildObjects, toBlob } from './artifact/build.js';
+import type { Platform } from './artifact/build.js';
+import { LAYER_TYPE } from './artifact/media-types.js';
+import { ContentHasher } from './content-digest.js';
+import { OciSkillsError } from './errors.js';
+import { LIMITS } from './limits.js';
+import { invalidSkill } from './skill/skill-file.js';
+import { inspectSkill } from './skill/validate.js';
+import type { TreeEntry } from './skill/walk.js';
+import { printable } from './text.js';
+import type { PackSkillOptions, PackedSkill, SkillFile } from './types.js';
+
+// The compressor takes about 20 ms for a mebibyte; other work gets a turn that often.
+const TURN_BYTES = 1024 * 1024;
+const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
+const FIRST_SECOND = -62_167_219_200;
+
+function readEpoch({ epochSeconds, env }: PackSkillOptions): number {
+  if (epochSeconds !== undefined) {
+    const isValid = Number.isSafeInteger(epochSeconds) && epochSeconds >= FIRST_SECOND && epochSeconds <= LAST_SECOND;
+    expectArgument(isValid, 'epochSeconds', 'a whole number of seconds in the years 0 to 9999', epochSeconds);
+    return epochSeconds;
+  }
+  const text = env?.['SOURCE_DATE_EPOCH'];
+  if (text === undefined || text === '') return 0;
+  const value = /^[+-]?\d{1,18}$/.test(text) ? Number(text) : Number.NaN;
+  const isValid = Number.isSafeInteger(value) && value >= FIRST_SECOND && value <= LAST_SECOND;
+  expectArgument(isValid, 'SOURCE_DATE_EPOCH', 'a whole number of seconds since 1970', text);
+  return value;
+}
+
+function readPlatforms(texts: readonly string[] = ['linux/amd64', 'linux/arm64']): readonly Platform[] {
+  expectArgument(texts.length > 0 && texts.length <= LIMITS.indexManifests, 'platforms', `1 to ${LIMITS.indexManifests} platforms`, texts.length);
+  return texts.map((text) => {
+    expectArgument(/^[a-z0-9]+\/[a-z0-9]+$/.test(text), 'platforms', 'texts such as `linux/amd64`', text);
+    const [os = '', architecture = ''] = text.split('/');
+    return { os, architecture };
+  });
+}
+
+function unsafe(entry: TreeEntry, why: string, cause?: unknown): OciSkillsError {
+  const message = `\`${printable(entry.path)}\` ${why}`;
+  return new OciSkillsError('ERR_OCI_SKILLS_UNSAFE_FILE', message, { cause, details: { path: entry.path } });
+}
+
+/** The file may have been replaced since the directory was listed; only what is opened counts. */
+function readRegular(entry: TreeEntry): Buffer {
+  let descriptor: number;
+  try {
+    descriptor = openSync(entry.absolute, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  } catch (error) {
+    throw unsafe(entry, 'cannot be read, or became a symbolic link; correct it and pack again', error);
+  }
+  try {
+    const status = fstatSync(descriptor);
+    if (!status.isFile()) throw unsafe(entry, 'is no regular file; remove it');
+    if (status.size > LIMITS.buildBytes) throw tooLarge();
+    return readFileSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function tooLarge(): OciSkillsError {
+  return new OciSkillsError('ERR_OCI_SKILLS_LIMIT', `The skill has more than ${LIMITS.buildBytes} bytes; remove large files`, { details: { limit: LIMITS.buildBytes } });
+}
+
+interface Packed {
+  readonly writer: LayerWriter;
+  readonly hasher: ContentHasher;
+  readonly files: readonly SkillFile[];
+}
+
+async function packFiles(entries: readonly TreeEntry[], epochSeconds: number, signal?: AbortSignal): Promise<Packed> {
+  const writer = new LayerWriter(epochSeconds);
+  const hasher = new ContentHasher();
+  const files: SkillFile[] = [];
+  let total = 0;
+  let turn = 0;
+  for (const entry of entries) {
+    const bytes = readRegular(entry);
+    total += bytes.length;
+    if (total > LIMITS.buildBytes) throw tooLarge();
+    for (let offset = 0; turn + bytes.length - offset > TURN_BYTES; turn = 0) {
+      offset += TURN_BYTES;
+      await setImmediate();
+      signal?.throwIfAborted();
+    }
+    turn += bytes.length % TURN_BYTES;
+    writer.addFile(entry.path, bytes);
+    hasher.add(entry.path, createHash('sha256').update(bytes).digest());
+    files.push({ path: entry.path, size: bytes.length });
+  }
+  return { writer, hasher, files };
+}
+
+/**
+ * Pack a valid skill directory as an OCI artifact: an index, a manifest and a config for every platform, and one layer
+ * that all of them share. The same files and options give the same bytes on every machine and Node version. Hidden
+ * files are left out and named in `warnings`. `directory` is absolute.
+ *
+ * @throws OciSkillsError `ERR_OCI_SKILLS_INVALID_SKILL` with all findings, `ERR_OCI_SKILLS_SKILL_MISSING`,
+ *   `ERR_OCI_SKILLS_UNSAFE_FILE`, `ERR_OCI_SKILLS_LIMIT`, `ERR_OCI_SKILLS_ARGUMENT`
+ * @see https://github.com/opencontainers/image-spec/blob/main/manifest.md
+ */
+export async function packSkill(directory: string, options: PackSkillOptions = {}): Promise<PackedSkill> {
+  const epochSeconds = readEpoch(options);
+  const platforms = readPlatforms(options.platforms);
+  const { validation, files: entries } = inspectSkill(directory, options);
+  const { skill, warnings, errors } = validation;
+  if (skill === undefined || !validation.valid) throw invalidSkill(errors, ` in \`${printable(directory)}\``);
+  const { writer, hasher, files } = await packFiles(entries, epochSeconds, options.signal);
+  const { bytes, diffId } = writer.finish();
+  const layer = toBlob(LAYER_TYPE, bytes);
+  const created = new Date(epochSeconds * 1000).toISOString().replace(/\.000Z$/, 'Z');
+  const objects = buildObjects({ skill, files, layer, diffId, created, platforms });
+  return { digest: objects.index.digest, ...objects, layer, diffId, contentDigest: hasher.digest(), skill, files, warnings };
+}
