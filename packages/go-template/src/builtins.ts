@@ -4,7 +4,7 @@ import { escapeHtml, escapeJs, escapeQuery } from './escape.js';
 import type { Callable } from './function.js';
 import { sprint, sprintf, sprintln } from './printf.js';
 import { byteLength, decode, encode } from './text.js';
-import { element, GoInteger, integerOf, isTrue, kindOf, lookup, mapSize, roughSize, typeName } from './value.js';
+import { BOXED, element, GoInteger, integerOf, isTrue, kindOf, lookup, mapSize, roughSize, typeName } from './value.js';
 
 /** Reading so many elements costs a step. */
 const ELEMENTS_PER_STEP = 8;
@@ -41,7 +41,7 @@ function length(value: unknown, budget: RenderBudget): bigint {
 function indexOf(index: unknown, most: number): number {
   const value = integerOf(index);
   if (value === undefined) {
-    const type = isMissing(index) ? 'nil' : `type ${typeName(index)}`;
+    const type = isMissing(index) ? 'nil' : `type ${index === BOXED ? 'interface {}' : typeName(index)}`;
     throw new Error(`cannot index slice/array with ${type}`);
   }
   if (value < 0n || value > BigInt(most)) throw new Error(`index out of range: ${value}`);

@@ -2,7 +2,7 @@ import { BUILTINS } from './builtins.js';
 import type { Callable, InnerType } from './function.js';
 import type { Evaluate, EvaluateCommand, Machine } from './machine.js';
 import { printNode, type CommandNode, type Expression, type IdentifierNode } from './nodes.js';
-import { isTrue, kindOf, typeName } from './value.js';
+import { BOXED, isTrue, kindOf, typeName } from './value.js';
 
 /** The functions of the caller by name; they come before the builtins. */
 export type Functions = ReadonlyMap<string, Callable>;
@@ -134,7 +134,33 @@ export function compileCall(site: CallSite, functions: Functions, compileOperand
   const compiled = args.map((arg, index) => compileArgument(arg, typeOf(index), operandOf));
   if (own === undefined && (node.name === 'and' || node.name === 'or')) return compileLogic(site, compiled);
   if (own === undefined && node.name === 'call') return compileCallOfValue(site, compiled);
-  return compilePlainCall(site, callee, compiled, typeOf(args.length));
+  const shown =
+    own === undefined && node.name === 'slice' ? compiled.map((arg, index) => boxIndex(args, arg, index)) : compiled;
+  return compilePlainCall(site, callee, shown, typeOf(args.length));
+}
+
+/** Go's `slice` takes no index out of an interface, so it refuses what a field gives. */
+function boxIndex(nodes: readonly Expression[], evaluate: Evaluate, index: number): Evaluate {
+  const node = nodes[index];
+  if (index === 0 || node === undefined) return evaluate;
+  return (machine) => {
+    const value = evaluate(machine);
+    return value !== undefined && isBoxed(node, machine) ? BOXED : value;
+  };
+}
+
+function isBoxed(node: Expression, machine: Machine): boolean {
+  switch (node.kind) {
+    case 'field':
+    case 'chain':
+      return true;
+    case 'variable':
+      return node.path.length > 0 || machine.boxedAt(machine.find(node.name));
+    case 'dot':
+      return machine.boxed;
+    default:
+      return false;
+  }
 }
 
 function compilePlainCall(

@@ -206,11 +206,10 @@ function replaceAt(text: string, places: readonly number[]): string {
  */
 export function decodeJson(source: string): unknown {
   if (source.length > MAX_LENGTH) throw new Error(`JSON text longer than ${MAX_LENGTH} characters`);
-  const text = wellFormed(source);
-  const scanner = new Scanner(text);
+  const scanner = new Scanner(source);
   scanner.scan();
   if (scanner.hugeNumber !== undefined) {
     throw new Error(`json: cannot unmarshal number ${scanner.hugeNumber} into Go value of type float64`);
   }
-  return JSON.parse(replaceAt(text, scanner.loneSurrogates)) as unknown;
+  return JSON.parse(wellFormed(replaceAt(source, scanner.loneSurrogates))) as unknown;
 }

@@ -27,14 +27,20 @@ function escapeCharacter(character: string): string {
   return `\\u${shown.toString(16).padStart(4, '0')}`;
 }
 
+/** Printable ASCII that needs no escape. */
+const PLAIN = /^[ !#-%'-;=?-[\]-~]*$/;
+
 function encodeText(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
   return `"${text.replace(/["\\<>&\u2028\u2029\u0000-\u001f]|\p{Surrogate}/gu, escapeCharacter)}"`;
 }
 
 function encodeFloat(value: number): string {
   if (!Number.isFinite(value)) throw new Error(`json: unsupported value: ${formatFloat(value, 'g', -1)}`);
   const size = Math.abs(value);
-  if (size === 0 || (size >= 1e-6 && size < 1e21)) return formatFloat(value, 'f', -1);
+  // In this range JavaScript writes no exponent either.
+  if (size >= 1e-6 && size < 1e21) return String(value);
+  if (size === 0) return Object.is(value, -0) ? '-0' : '0';
   return formatFloat(value, 'e', -1).replace(/e-0(\d)$/, 'e-$1');
 }
 

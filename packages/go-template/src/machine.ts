@@ -2,7 +2,7 @@ import { Aborted, Budget, type Limits } from './budget.js';
 import { GoTemplateError, isStackOverflow } from './errors.js';
 import { printNode, type CommandNode, type Expression, type TemplateNode } from './nodes.js';
 import { quote } from './quote.js';
-import { byteLength } from './text.js';
+import { byteLength, toOutput } from './text.js';
 
 /** What a statement asks of the loop around it. */
 export const CONTINUE_ON = 0;
@@ -124,7 +124,7 @@ export class Machine extends Budget {
     const column = byteLength(source.slice(pos === 0 ? 0 : lineStart, pos));
     const context = node === undefined ? '' : printNode(node);
     const message = `template: ${name}:${line}:${column}: executing ${quote(this.template)} at <${context}>: ${problem}`;
-    throw new GoTemplateError('ERR_GO_TEMPLATE_EXEC', message, {
+    throw new GoTemplateError('ERR_GO_TEMPLATE_EXEC', toOutput(message), {
       line,
       column,
       cause,

@@ -41,7 +41,7 @@ function readComplex(text: string): Parts | string {
   // The sign that is neither the first character nor part of an exponent.
   const split = (/^[+-]?0[xX]/.test(text) ? /^(.*?[^pP])([+-].*)i$/ : /^(.*?[^eEpP])([+-].*)i$/).exec(text);
   const [, real = '', imaginary = ''] = split ?? [];
-  if (real === '' || real.endsWith('i')) return 'syntax error scanning complex number';
+  if (real === '' || real.endsWith('i') || /^[+-]$/.test(imaginary)) return 'syntax error scanning complex number';
   const parts: number[] = [];
   for (const part of [real, imaginary]) {
     const value = parseFloat64(powerOfTwo(part));

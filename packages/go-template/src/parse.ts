@@ -10,6 +10,7 @@ import {
 } from './nodes.js';
 import { numberNode } from './number.js';
 import { quote, unquote } from './quote.js';
+import { TokenStream } from './token-stream.js';
 import { describeToken, T, type Token, type TokenType } from './token.js';
 
 /** The trees of a source by template name; the source's own is among them. */
@@ -39,11 +40,8 @@ function isBlank(list: readonly Statement[]): boolean {
 export class Parser {
   readonly #name: string;
   readonly #isFunction: (name: string) => boolean;
-  readonly #lexer: Lexer;
   readonly #trees = new Map<string, readonly Statement[]>();
-  /** Up to three tokens read ahead; the first is always the one that was read last. */
-  readonly #tokens: Token[] = [];
-  #ahead = 0;
+  readonly #tokens: TokenStream;
   #actionLine = 0;
   #parens = 0;
   #blocks = 0;
@@ -52,23 +50,22 @@ export class Parser {
   constructor(name: string, source: string, isFunction: (name: string) => boolean) {
     this.#name = name;
     this.#isFunction = isFunction;
-    this.#lexer = new Lexer(source, {
-      breakIsFunction: isFunction('break'),
-      continueIsFunction: isFunction('continue'),
-    });
+    this.#tokens = new TokenStream(
+      new Lexer(source, { breakIsFunction: isFunction('break'), continueIsFunction: isFunction('continue') }),
+    );
   }
 
   /** Reads the whole source. */
   parse(): Trees {
     const list: Statement[] = [];
-    while (this.#peek().type !== T.Eof) {
-      if (this.#peek().type === T.LeftDelim) {
-        const delimiter = this.#next();
-        if (this.#nextNonSpace().type === T.Define) {
+    while (this.#tokens.peek().type !== T.Eof) {
+      if (this.#tokens.peek().type === T.LeftDelim) {
+        const delimiter = this.#tokens.next();
+        if (this.#tokens.nextNonSpace().type === T.Define) {
           this.#definition();
           continue;
         }
-        this.#backup2(delimiter);
+        this.#tokens.backup2(delimiter);
       }
       const statement = this.#textOrAction();
       if (typeof statement === 'string') this.#fail(`unexpected {{${statement}}}`);
@@ -78,47 +75,8 @@ export class Parser {
     return this.#trees;
   }
 
-  #next(): Token {
-    if (this.#ahead > 0) this.#ahead -= 1;
-    else this.#tokens[0] = this.#lexer.next();
-    return this.#tokens[this.#ahead] as Token;
-  }
-
-  #backup(): void {
-    this.#ahead += 1;
-  }
-
-  #backup2(first: Token): void {
-    this.#tokens[1] = first;
-    this.#ahead = 2;
-  }
-
-  #backup3(first: Token, second: Token): void {
-    this.#tokens[1] = second;
-    this.#tokens[2] = first;
-    this.#ahead = 3;
-  }
-
-  #peek(): Token {
-    const token = this.#next();
-    this.#backup();
-    return token;
-  }
-
-  #nextNonSpace(): Token {
-    let token = this.#next();
-    while (token.type === T.Space) token = this.#next();
-    return token;
-  }
-
-  #peekNonSpace(): Token {
-    const token = this.#nextNonSpace();
-    this.#backup();
-    return token;
-  }
-
   #fail(problem: string): never {
-    const line = this.#tokens[0]?.line ?? 1;
+    const { line } = this.#tokens;
     throw new GoTemplateError('ERR_GO_TEMPLATE_PARSE', `template: ${this.#name}:${line}: ${problem}`, {
       line,
       details: { template: this.#name, problem },
@@ -136,7 +94,7 @@ export class Parser {
   }
 
   #expect(type: TokenType, context: string): Token {
-    const token = this.#nextNonSpace();
+    const token = this.#tokens.nextNonSpace();
     if (token.type !== type) this.#unexpected(token, context);
     return token;
   }
@@ -162,14 +120,14 @@ export class Parser {
 
   #definition(): void {
     const context = 'define clause';
-    const name = this.#templateName(this.#nextNonSpace(), context);
+    const name = this.#templateName(this.#tokens.nextNonSpace(), context);
     this.#expect(T.RightDelim, context);
     this.#add(name, this.#body(context));
   }
 
   #itemList(): { list: Statement[]; terminator: Terminator } {
     const list: Statement[] = [];
-    while (this.#peekNonSpace().type !== T.Eof) {
+    while (this.#tokens.peekNonSpace().type !== T.Eof) {
       const statement = this.#textOrAction();
       if (typeof statement === 'string') return { list, terminator: statement };
       list.push(statement);
@@ -178,7 +136,7 @@ export class Parser {
   }
 
   #textOrAction(): Statement | Terminator {
-    const token = this.#nextNonSpace();
+    const token = this.#tokens.nextNonSpace();
     if (token.type === T.Text) return { kind: 'text', pos: token.pos, text: token.text };
     if (token.type !== T.LeftDelim) this.#unexpected(token, 'input');
     this.#actionLine = token.line;
@@ -188,7 +146,7 @@ export class Parser {
   }
 
   #action(): Statement | Terminator {
-    const token = this.#nextNonSpace();
+    const token = this.#tokens.nextNonSpace();
     switch (token.type) {
       case T.Block:
         return this.#block();
@@ -209,21 +167,21 @@ export class Parser {
       case T.With:
         return this.#branch('with');
       default:
-        this.#backup();
+        this.#tokens.backup();
         // No variables are forgotten here: they live until the block's end.
         return { kind: 'action', pos: token.pos, pipe: this.#pipeline('command', T.RightDelim) };
     }
   }
 
   #jump(token: Token, kind: 'break' | 'continue'): Statement {
-    const after = this.#nextNonSpace();
+    const after = this.#tokens.nextNonSpace();
     if (after.type !== T.RightDelim) this.#unexpected(after, `{{${kind}}}`);
     if (this.#scope.ranges === 0) this.#fail(`{{${kind}}} outside {{range}}`);
     return { kind, pos: token.pos };
   }
 
   #else(): Terminator {
-    const { type } = this.#peekNonSpace();
+    const { type } = this.#tokens.peekNonSpace();
     // `{{else if` and `{{else with` go on as if another action began after `else`.
     if (type !== T.If && type !== T.With) this.#expect(T.RightDelim, 'else');
     return 'else';
@@ -244,9 +202,9 @@ export class Parser {
   }
 
   #otherwise(kind: BranchNode['kind']): Statement[] {
-    const { type } = this.#peek();
+    const { type } = this.#tokens.peek();
     if ((kind === 'if' && type === T.If) || (kind === 'with' && type === T.With)) {
-      this.#next();
+      this.#tokens.next();
       // The one `{{end}}` of the chain ends this branch too.
       return [this.#branch(kind)];
     }
@@ -257,7 +215,7 @@ export class Parser {
 
   #block(): Statement {
     const context = 'block clause';
-    const token = this.#nextNonSpace();
+    const token = this.#tokens.nextNonSpace();
     const name = this.#templateName(token, context);
     const pipe = this.#pipeline(context, T.RightDelim);
     this.#add(name, this.#body(context));
@@ -266,11 +224,11 @@ export class Parser {
 
   #template(): Statement {
     const context = 'template clause';
-    const token = this.#nextNonSpace();
+    const token = this.#tokens.nextNonSpace();
     const name = this.#templateName(token, context);
     let pipe: PipeNode | undefined;
-    if (this.#nextNonSpace().type !== T.RightDelim) {
-      this.#backup();
+    if (this.#tokens.nextNonSpace().type !== T.RightDelim) {
+      this.#tokens.backup();
       pipe = this.#pipeline(context, T.RightDelim);
     }
     return { kind: 'template', pos: token.pos, name, pipe };
@@ -282,14 +240,14 @@ export class Parser {
   }
 
   #pipeline(context: string, end: TokenType): PipeNode {
-    const { pos } = this.#peekNonSpace();
+    const { pos } = this.#tokens.peekNonSpace();
     const pipe: PipeNode = { kind: 'pipe', pos, isAssign: false, declarations: [], commands: [] };
     this.#declarations(pipe, context);
     for (;;) {
-      const token = this.#nextNonSpace();
+      const token = this.#tokens.nextNonSpace();
       if (token.type === end) break;
       if (!startsOperand(token.type)) this.#unexpected(token, context);
-      this.#backup();
+      this.#tokens.backup();
       pipe.commands.push(this.#command());
       if (pipe.commands.length > MAX_PIPELINE_COMMANDS) this.#fail('pipeline too long');
     }
@@ -303,19 +261,19 @@ export class Parser {
   /** Reads `$x :=`, `$x =` and, for a range, `$i, $x :=`. */
   #declarations(pipe: PipeNode, context: string): void {
     for (;;) {
-      const variable = this.#peekNonSpace();
+      const variable = this.#tokens.peekNonSpace();
       if (variable.type !== T.Variable) return;
-      this.#next();
+      this.#tokens.next();
       // A variable may just as well be the first operand, so both the space and what follows go back then.
-      const adjacent = this.#peek();
-      const following = this.#peekNonSpace();
+      const adjacent = this.#tokens.peek();
+      const following = this.#tokens.peekNonSpace();
       const assigns = following.type === T.Assign || following.type === T.Declare;
       if (!assigns && !(following.type === T.Char && following.text === ',')) {
-        if (adjacent.type === T.Space) this.#backup3(variable, adjacent);
-        else this.#backup2(variable);
+        if (adjacent.type === T.Space) this.#tokens.backup3(variable, adjacent);
+        else this.#tokens.backup2(variable);
         return;
       }
-      this.#nextNonSpace();
+      this.#tokens.nextNonSpace();
       pipe.declarations.push({ kind: 'variable', pos: variable.pos, name: variable.text, path: [] });
       this.#scope.variables.push(variable.text);
       if (assigns) {
@@ -323,7 +281,7 @@ export class Parser {
         return;
       }
       if (context !== 'range' || pipe.declarations.length >= 2) this.#fail(`too many declarations in ${context}`);
-      const { type } = this.#peekNonSpace();
+      const { type } = this.#tokens.peekNonSpace();
       if (type !== T.Variable && type !== T.RightDelim && type !== T.RightParen) {
         this.#fail('range can only initialize variables');
       }
@@ -331,14 +289,14 @@ export class Parser {
   }
 
   #command(): CommandNode {
-    const command: CommandNode = { kind: 'command', pos: this.#peekNonSpace().pos, args: [] };
+    const command: CommandNode = { kind: 'command', pos: this.#tokens.peekNonSpace().pos, args: [] };
     for (;;) {
-      this.#peekNonSpace();
+      this.#tokens.peekNonSpace();
       const operand = this.#operand();
       if (operand !== undefined) command.args.push(operand);
-      const token = this.#next();
+      const token = this.#tokens.next();
       if (token.type === T.Space) continue;
-      if (token.type === T.RightDelim || token.type === T.RightParen) this.#backup();
+      if (token.type === T.RightDelim || token.type === T.RightParen) this.#tokens.backup();
       else if (token.type !== T.Pipe) this.#unexpected(token, 'operand');
       break;
     }
@@ -348,10 +306,10 @@ export class Parser {
 
   #operand(): Expression | undefined {
     const node = this.#term();
-    const { type, pos } = node === undefined ? { type: T.Eof, pos: 0 } : this.#peek();
+    const { type, pos } = node === undefined ? { type: T.Eof, pos: 0 } : this.#tokens.peek();
     if (node === undefined || type !== T.Field) return node;
     const fields: string[] = [];
-    while (this.#peek().type === T.Field) fields.push(this.#next().text.slice(1));
+    while (this.#tokens.peek().type === T.Field) fields.push(this.#tokens.next().text.slice(1));
     switch (node.kind) {
       case 'field':
         return { kind: 'field', pos, path: [...node.path, ...fields] };
@@ -366,7 +324,7 @@ export class Parser {
   }
 
   #term(): Expression | undefined {
-    const token = this.#nextNonSpace();
+    const token = this.#tokens.nextNonSpace();
     const { type, text, pos } = token;
     switch (type) {
       case T.Identifier:
@@ -395,7 +353,7 @@ export class Parser {
       case T.RawString:
         return { kind: 'string', pos, quoted: text, value: unquote(text) ?? this.#fail('invalid syntax') };
       default:
-        this.#backup();
+        this.#tokens.backup();
         return undefined;
     }
   }

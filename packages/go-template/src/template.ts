@@ -3,7 +3,7 @@ import { compileTrees } from './compile.js';
 import { GoTemplateError, isStackOverflow } from './errors.js';
 import { isFunction } from './evaluate.js';
 import { toCallables, type TemplateFunctions } from './function.js';
-import { Machine, MAX_TEMPLATE_DEPTH, type MissingKey, type Program, type Run } from './machine.js';
+import { Machine, MAX_TEMPLATE_DEPTH, type MissingKey, type Program } from './machine.js';
 import { Parser, type Trees } from './parse.js';
 import { toOutput, wellFormed } from './text.js';
 
@@ -66,19 +66,34 @@ export interface Template {
 const MAX_OUTPUT_BYTES = 10 * 1024 * 1024;
 const MAX_STEPS = 1_000_000;
 
-const treesOf = new WeakMap<Template, Trees>();
+/** A private field and not a `WeakMap`: entries of the latter cost the collector more than the whole parsing. */
+class ParsedTemplate implements Template {
+  readonly name: string;
+  readonly #program: Program;
+  readonly #trees: Trees;
 
-/**
- * The statements of a template and of all that it defines, by name, for tools that look into templates. They are not to
- * be changed.
- *
- * @throws {@link GoTemplateError} `ERR_GO_TEMPLATE_ARGUMENT` for something that `parseTemplate` of this copy of the
- *   package did not make.
- */
+  constructor(program: Program, trees: Trees) {
+    this.name = program.name;
+    this.#program = program;
+    this.#trees = trees;
+  }
+
+  static treesOf(template: Template): Trees | undefined {
+    return #trees in template ? template.#trees : undefined;
+  }
+
+  execute(data?: unknown, options?: ExecuteOptions): string {
+    return execute(this.#program, data, options);
+  }
+}
+
+/** The trees of a template that this copy of the package has read. */
 export function templateTrees(template: Template): Trees {
-  const trees = treesOf.get(template);
-  if (trees === undefined) refuse('template', 'a template made by `parseTemplate`', template);
-  return trees;
+  const isObject = typeof template === 'object' && template !== null;
+  return (
+    (isObject ? ParsedTemplate.treesOf(template) : undefined) ??
+    refuse('template', 'a template made by `parseTemplate`', template)
+  );
 }
 
 function refuse(name: string, expected: string, value: unknown): never {
@@ -120,23 +135,17 @@ export function parseTemplate(source: string, options: ParseOptions = {}): Templ
   const text = wellFormed(source);
   const callables = toCallables(functions);
   const trees = parseTrees(name, text, (word) => isFunction(word, callables));
-  const bodies = compileTrees(trees, callables);
-  const main = bodies.get(name);
-  if (main === undefined) throw new Error(`no body for ${name}`);
-  const program: Program = { name, source: text, missingKey, bodies };
-  const template: Template = { name, execute: (data, limits) => execute(program, main, data, limits) };
-  treesOf.set(template, trees);
-  return template;
+  return new ParsedTemplate({ name, source: text, missingKey, bodies: compileTrees(trees, callables) }, trees);
 }
 
-function execute(program: Program, main: Run, data: unknown, options: ExecuteOptions = {}): string {
+function execute(program: Program, data: unknown, options: ExecuteOptions = {}): string {
   const { signal, maxOutputBytes = MAX_OUTPUT_BYTES, maxSteps = MAX_STEPS } = options;
   checkLimit('maxOutputBytes', maxOutputBytes);
   checkLimit('maxSteps', maxSteps);
   signal?.throwIfAborted();
   const machine = new Machine(program, data, { maxOutputBytes, maxSteps, signal });
   try {
-    main(machine);
+    program.bodies.get(program.name)?.(machine);
     return toOutput(machine.output);
   } catch (error) {
     if (error instanceof Aborted) throw error.reason;

@@ -34,24 +34,29 @@ const BITS: Readonly<Record<GoIntegerType, number>> = {
   uint64: 64,
 };
 
+/** What values that JavaScript has no type for have in common, so that one test tells them from maps. */
+class Special {}
+
 /** An integer of another type than `int`; it behaves the same but for `%T`, `%#v` and the words of errors. */
-export class GoInteger {
+export class GoInteger extends Special {
   readonly type: GoIntegerType;
   readonly value: bigint;
 
   /** Values that do not fit are cut to the type's width, as a Go conversion does. */
   constructor(type: GoIntegerType, value: bigint) {
+    super();
     this.type = type;
     this.value = type.startsWith('u') ? BigInt.asUintN(BITS[type], value) : BigInt.asIntN(BITS[type], value);
   }
 }
 
 /** A `complex128`. */
-export class GoComplex {
+export class GoComplex extends Special {
   readonly real: number;
   readonly imaginary: number;
 
   constructor(real: number, imaginary: number) {
+    super();
     this.real = real;
     this.imaginary = imaginary;
   }
@@ -88,8 +93,9 @@ export function kindOf(value: unknown): Kind {
     case 'object':
       if (value === null) return 'nil';
       if (Array.isArray(value)) return 'slice';
+      if (!(value instanceof Special)) return 'map';
       if (value instanceof GoInteger) return value.type.startsWith('u') ? 'uint' : 'int';
-      return value instanceof GoComplex ? 'complex' : 'map';
+      return 'complex';
     default:
       return 'invalid';
   }
@@ -130,7 +136,6 @@ export function integerOf(value: unknown): bigint | undefined {
  */
 export function lookup(map: object, key: string): unknown {
   if (map instanceof Map) return (map as ReadonlyMap<string, unknown>).get(key);
-  if (map instanceof NilMap) return undefined;
   return Object.hasOwn(map, key) ? (map as Readonly<Record<string, unknown>>)[key] : undefined;
 }
 
@@ -202,3 +207,6 @@ export function isTrue(value: unknown): boolean {
 export function element(value: unknown): unknown {
   return kindOf(value) === 'invalid' ? null : value;
 }
+
+/** An argument of which a builtin sees only that it is inside an `interface {}`, which Go's `slice` does not look into. */
+export const BOXED = Object.freeze({});
