@@ -31,7 +31,7 @@ export function createMemoryConnection(): { readonly connection: Connection; rea
     },
     send(message, origin) {
       if (state !== 'up') return;
-      if (paused) held.push([message, origin]);
+      if (paused || held.length > 0) held.push([message, origin]);
       else handlers?.onMessage(message, origin);
     },
     fail(down = {}) {
@@ -67,7 +67,10 @@ export function createMemoryConnection(): { readonly connection: Connection; rea
     },
     resume() {
       paused = false;
-      for (const [message, origin] of held.splice(0)) handlers?.onMessage(message, origin);
+      // The owner may pause again while it takes what was held.
+      for (let next = held.shift(); next !== undefined; next = paused ? undefined : held.shift()) {
+        handlers?.onMessage(...next);
+      }
     },
     close() {
       if (state === 'up') handlers?.onDown({ reason: 'closed', stderrTail: [] });

@@ -1,14 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createLineSplitter } from '../src/stdio/lines.js';
-import { idInPrefix, readLine } from '../src/stdio/read-line.js';
+import { idOfDiscarded } from '../src/stdio/discarded.js';
+import { readLine } from '../src/stdio/read-line.js';
 import { createStderrTail } from '../src/stdio/stderr-tail.js';
 
 function collect(chunks: readonly Buffer[], limit = 1_000): { lines: string[]; oversize: number[] } {
   const lines: string[] = [];
   const oversize: number[] = [];
   const splitter = createLineSplitter(
-    { onLine: (line) => lines.push(line.toString()), onOversize: (_, bytes) => oversize.push(bytes) },
+    { onLine: (line) => lines.push(line.toString()), onOversize: (_prefix, _suffix, bytes) => oversize.push(bytes) },
     limit,
   );
   for (const chunk of chunks) splitter.push(chunk);
@@ -53,10 +54,38 @@ describe('framing', () => {
     }
   });
 
-  it('finds the id in the beginning of a discarded line', () => {
-    expect(idInPrefix(Buffer.from('{"jsonrpc":"2.0","id": 42,"result":"xxx'))).toBe('42');
-    expect(idInPrefix(Buffer.from('{"id":"a\\"b","result":'))).toBe('"a\\"b"');
-    expect(idInPrefix(Buffer.from('{"result":"'))).toBeUndefined();
+  it('keeps both ends of a discarded line, under every chunking', () => {
+    const line = `${'a'.repeat(5_000)}${'b'.repeat(5_000)}`;
+    for (const size of [1, 13, 4_096, 20_000]) {
+      const ends: string[] = [];
+      const splitter = createLineSplitter(
+        {
+          onLine: () => undefined,
+          onOversize: (...[prefix, suffix]) => ends.push(prefix.toString(), suffix.toString()),
+        },
+        100,
+      );
+      for (let at = 0; at < line.length; at += size) splitter.push(Buffer.from(line.slice(at, at + size)));
+      splitter.push(Buffer.from('\n'));
+      // What is known of the beginning is at least what was kept up to the limit.
+      expect('a'.repeat(4_096).startsWith(ends[0] ?? '')).toBe(true);
+      expect(ends[0]?.length).toBeGreaterThan(100);
+      expect(ends[1]).toBe('b'.repeat(4_096));
+    }
+  });
+
+  it.each([
+    ['at the beginning', '{"jsonrpc":"2.0","id": 42,"result":"xxx', 'xxx"}', '42'],
+    ['at the beginning, a string', '{"id":"a\\"b","result":', '"}', '"a\\"b"'],
+    ['at the end', '{"result":{"content":[', ']},"jsonrpc":"2.0","id":7}', '7'],
+    ['at the end, a string', '{"result":"', 'x" , "id" : "p7" } ', '"p7"'],
+    ['only deeper inside', '{"jsonrpc":"2.0","result":{"id":3,"x":[{"id":4}],"y":"', '"}}', undefined],
+    ['only within a string', '{"jsonrpc":"2.0","result":"{\\"id\\":3,', ' \\"id\\":5}"}', undefined],
+    ['as the id of a request of the server', '{"jsonrpc":"2.0","id":3,"method":"x","params":"', '"}', undefined],
+    ['behind the method of a request', '{"method":"x","params":{"t":"', '"},"id":3}', undefined],
+    ['nowhere', '{"result":"', 'x"}', undefined],
+  ])('finds the id of a discarded answer %s', (_, prefix, suffix, expected) => {
+    expect(idOfDiscarded(Buffer.from(prefix), Buffer.from(suffix))).toBe(expected);
   });
 });
 
@@ -85,6 +114,12 @@ describe('a line of output', () => {
     const { messages, noise } = readLine(Buffer.from(`[${message},{"jsonrpc":"2.0","id":1,"result":{}},7]`));
     expect(messages.map(({ kind }) => kind)).toEqual(['notification', 'response']);
     expect(noise).toMatch(/1 of 3/);
+  });
+
+  it('keeps its message when it holds bytes that are no UTF-8', () => {
+    const line = Buffer.from('{"jsonrpc":"2.0","id":1,"result":{"text":"caf\u00e9"}}', 'latin1');
+    const [message] = readLine(line).messages;
+    expect(message?.json()).toEqual({ jsonrpc: '2.0', id: 1, result: { text: 'caf\uFFFD' } });
   });
 
   it('is cut when it is long noise', () => {

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
+import { Agent, get } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { findFreePort, isPortFree, openListener } from '../src/index.js';
 
@@ -58,7 +59,24 @@ describe('a listener', () => {
     socket.write('POST / HTTP/1.1\r\nHost: x\r\n');
     socket.resume();
     await once(socket, 'close');
-  }, 60_000);
+  });
+
+  it('does not wait for connections that are kept alive', async () => {
+    const agent = new Agent({ keepAlive: true });
+    const listener = await openListener({
+      handler: (_, response) => void setTimeout(() => response.end('x'), 50),
+    });
+    const answered = new Promise<void>((resolve) => {
+      get(listener.origin, { agent }, (response) => response.resume().once('end', resolve));
+    });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const closed = listener.close();
+    await answered;
+    const before = performance.now();
+    await closed;
+    expect(performance.now() - before).toBeLessThan(5_000);
+    agent.destroy();
+  });
 });
 
 describe('a free port', () => {
@@ -67,6 +85,13 @@ describe('a free port', () => {
     expect(port).toBeGreaterThanOrEqual(10_000);
     await using listener = await openListener({ handler: () => undefined, port });
     expect(listener.port).toBe(port);
+  });
+
+  it('is not searched on a host that is not of this machine', async () => {
+    await expect(findFreePort({ host: '192.0.2.1' })).rejects.toMatchObject({
+      code: 'ERR_TRANSPORT_LISTEN',
+      details: { host: '192.0.2.1' },
+    });
   });
 
   it('is searched one after the other when the random ones are taken', async () => {

@@ -217,7 +217,7 @@ describe('the scanner', () => {
       });
     fc.assert(
       fc.property(damaged, (payload) => {
-        if (!payload.isWellFormed()) return;
+        if (Buffer.from(payload).toString() !== payload) return;
         // The payload must stay one value: a comma would end the member.
         expect(verdict(`[${payload}]`)).toBe(judge(`[${payload}]`));
       }),

@@ -17,6 +17,8 @@ export interface ListenerOptions {
   readonly requestTimeoutMs?: number;
   /** Time that an idle connection is kept. @defaultValue 120000 */
   readonly keepAliveTimeoutMs?: number;
+  /** What goes wrong while it listens, such as too many open files; the listener goes on. */
+  readonly onError?: (error: Error) => void;
 }
 
 /** An open listener. */
@@ -35,6 +37,9 @@ export interface Listener {
 }
 
 const TCP_KEEP_ALIVE_MS = 30_000;
+const CHECK_MS = 1_000;
+/** A connection that becomes idle while the server closes tells nobody. */
+const SWEEP_MS = 50;
 
 /**
  * Opens an HTTP listener; the promise resolves when the port is bound. Responses may take any time, requests may
@@ -61,6 +66,8 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
     {
       headersTimeout: requireInteger('headersTimeoutMs', headersTimeoutMs, 1),
       requestTimeout: requireInteger('requestTimeoutMs', requestTimeoutMs, 1),
+      // Node looks every 30 s unless told otherwise, which makes a timeout of 10 s one of 40.
+      connectionsCheckingInterval: Math.min(CHECK_MS, headersTimeoutMs, requestTimeoutMs),
       keepAliveTimeout: requireInteger('keepAliveTimeoutMs', keepAliveTimeoutMs, 0),
       noDelay: true,
       keepAlive: true,
@@ -70,6 +77,8 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   );
   server.timeout = 0;
   await listen(server, host, port);
+  // A failed accept is told here; without a receiver it would end the process.
+  server.on('error', (error) => options.onError?.(error));
   const address = server.address() as AddressInfo;
   let closing: Promise<void> | undefined;
   const close = ({ graceMs = 30_000 }: { readonly graceMs?: number } = {}) =>
@@ -99,14 +108,21 @@ async function listen(server: Server, host: string, port: number): Promise<void>
             }),
       );
     });
-    server.listen({ host, port }, () => resolve());
+    server.listen({ host, port }, () => {
+      server.removeAllListeners('error');
+      resolve();
+    });
   });
 }
 
 async function closeServer(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // A client that keeps its connection busy would otherwise keep it for the whole grace.
+  server.prependListener('request', (_, response) => response.setHeader('connection', 'close'));
   server.closeIdleConnections();
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
+  clearInterval(sweep);
   clearTimeout(timer);
 }

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '../message.js';
 import type { ConnectionDown } from '../ports.js';
 import { createLineSplitter } from './lines.js';
 import { isGroupAlive, signalGroup } from './process-group.js';
-import { idInPrefix, readLine } from './read-line.js';
+import { idOfDiscarded } from './discarded.js';
+import { readLine } from './read-line.js';
 import { createStderrTail } from './stderr-tail.js';
 
 /** What to start. */
@@ -35,6 +37,8 @@ const TAIL_LINES = 50;
 /** What a child wrote just before it ended is still in the pipe; a grandchild may hold the pipe open for ever. */
 const DRAIN_MS = 200;
 const GROUP_POLL_MS = 20;
+/** The system takes a moment to end what it was told to kill. */
+const KILL_MS = 1_000;
 
 /** One life of a server process: pipes, framing, end. */
 export class Child {
@@ -47,6 +51,10 @@ export class Child {
   #isDown = false;
   #closing: Promise<void> | undefined;
   #reason: ConnectionDown['reason'] = 'exit';
+  #tellExit = (): void => undefined;
+  readonly #exitTold = new Promise<void>((resolve) => {
+    this.#tellExit = resolve;
+  });
 
   constructor(command: ChildCommand, handlers: ChildHandlers) {
     this.#command = command;
@@ -80,13 +88,18 @@ export class Child {
     }
     stdin.write(bytes);
     stdin.write(NEWLINE);
-    return stdin.writableLength < this.#command.highWaterBytes;
+    return this.#hasRoom(stdin);
   }
 
   drained(): Promise<void> {
     const { stdin } = this.#process;
-    if (this.#isDown || stdin === null || stdin.writableLength < this.#command.highWaterBytes) return Promise.resolve();
+    if (this.#isDown || stdin === null || !stdin.writable || this.#hasRoom(stdin)) return Promise.resolve();
     return new Promise((resolve) => this.#drainWaiters.push(resolve));
+  }
+
+  /** A stream tells of room only when it was above its own mark, so a lower one of ours would wait for ever. */
+  #hasRoom(stdin: Writable): boolean {
+    return stdin.writableLength < Math.max(this.#command.highWaterBytes, stdin.writableHighWaterMark);
   }
 
   pause(): void {
@@ -108,7 +121,7 @@ export class Child {
     const splitter = createLineSplitter(
       {
         onLine: (line) => this.#onLine(line),
-        onOversize: (prefix, bytes) => this.#handlers.onOversize(idInPrefix(prefix), bytes),
+        onOversize: (prefix, suffix, bytes) => this.#handlers.onOversize(idOfDiscarded(prefix, suffix), bytes),
       },
       this.#command.maxLineBytes,
     );
@@ -117,13 +130,16 @@ export class Child {
     child.stdout?.on('data', (chunk: Buffer) => splitter.push(chunk));
     child.stdout?.once('end', () => {
       splitter.end();
-      this.#onStdoutEnd();
+      this.#onPipeEnd('stdout-closed');
     });
     child.stdout?.on('error', () => undefined);
     child.stderr?.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
     child.stderr?.on('error', () => undefined);
     child.stdin?.on('drain', () => this.#wakeWriters());
-    child.stdin?.on('error', () => void this.close('write-failed'));
+    child.stdin?.on('error', () => {
+      this.#wakeWriters();
+      this.#onPipeEnd('write-failed');
+    });
     child.once('exit', () => void this.#onExit());
   }
 
@@ -138,46 +154,57 @@ export class Child {
     if (this.#process.pid === undefined) this.#down({ reason: 'spawn-failed', cause: error });
   }
 
-  /** A server without output answers nobody; most are on their way out, so their exit gets a moment to be the reason. */
-  #onStdoutEnd(): void {
+  /** A server without its pipes serves nobody; most are on their way out, so their exit gets a moment to be the reason. */
+  #onPipeEnd(reason: ConnectionDown['reason']): void {
     setTimeout(() => {
-      if (!this.#isDown && this.#process.exitCode === null && this.#process.signalCode === null)
-        void this.close('stdout-closed');
+      if (!this.#isDown && !this.#hasExited()) void this.close(reason);
     }, DRAIN_MS).unref();
   }
 
+  #hasExited(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null;
+  }
+
   async #onExit(): Promise<void> {
-    const { stdout } = this.#process;
-    if (stdout && !stdout.readableEnded && !stdout.destroyed) {
-      // Paused output must flow again, or what was answered before the end is lost.
-      stdout.resume();
-      await Promise.race([new Promise((resolve) => stdout.once('end', resolve)), sleep(DRAIN_MS)]);
-    }
+    const { stdout, stderr } = this.#process;
+    // Paused output must flow again, or what was answered before the end is lost; so would be the last words on stderr.
+    stdout?.resume();
+    await Promise.race([
+      Promise.all([streamEnd(stdout), streamEnd(stderr)]),
+      sleep(DRAIN_MS, undefined, { ref: false }),
+    ]);
     this.#down({ reason: this.#reason });
+    this.#tellExit();
     await this.close(this.#reason);
   }
 
   async #stop(reason: ConnectionDown['reason']): Promise<void> {
-    this.#reason = this.#isDown ? this.#reason : reason;
     const { pid } = this.#process;
     if (pid === undefined) return this.#down({ reason });
+    if (!this.#isDown) this.#reason = reason;
     this.#process.stdin?.end();
-    // A server that is told to end gets its grace; for one that broke the pipe nothing is worth waiting for.
-    const grace = reason === 'closed' ? this.#command.stopGraceMs : 0;
     if (reason !== 'closed') this.#down({ reason });
-    if (await this.#groupEnds(pid, grace)) return;
+    await this.#endGroup(pid, reason);
+    if (this.#hasExited()) await this.#exitTold;
+    else this.#down({ reason });
+    // A process that left the group may hold this pipe for ever.
+    this.#process.stderr?.destroy();
+  }
+
+  async #endGroup(pid: number, reason: ConnectionDown['reason']): Promise<void> {
+    const { stopGraceMs } = this.#command;
+    // A server that is told to end gets its grace; for one that broke the pipe nothing is worth waiting for.
+    if (await this.#groupEnds(pid, reason === 'closed' ? stopGraceMs : 0)) return;
     signalGroup(pid, 'SIGTERM');
-    if (await this.#groupEnds(pid, this.#command.stopGraceMs)) return;
+    if (await this.#groupEnds(pid, stopGraceMs)) return;
     signalGroup(pid, 'SIGKILL');
-    await this.#groupEnds(pid, this.#command.stopGraceMs);
-    this.#down({ reason });
+    await this.#groupEnds(pid, Math.max(stopGraceMs, KILL_MS));
   }
 
   async #groupEnds(pid: number, withinMs: number): Promise<boolean> {
     const deadline = performance.now() + withinMs;
     for (;;) {
-      const exited = this.#process.exitCode !== null || this.#process.signalCode !== null;
-      if (exited && !isGroupAlive(pid)) return true;
+      if (this.#hasExited() && !isGroupAlive(pid)) return true;
       if (performance.now() >= deadline) return false;
       await sleep(Math.min(GROUP_POLL_MS, withinMs));
     }
@@ -201,4 +228,12 @@ export class Child {
   #wakeWriters(): void {
     for (const wake of this.#drainWaiters.splice(0)) wake();
   }
+}
+
+function streamEnd(stream: Readable | null): Promise<void> {
+  if (stream === null || stream.readableEnded || stream.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    stream.once('end', resolve);
+    stream.once('close', resolve);
+  });
 }

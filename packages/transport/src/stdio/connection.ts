@@ -62,6 +62,8 @@ class ChildConnection implements StdioConnection {
   #upSince = 0;
   #paused = false;
   #cancelRestart: (() => void) | undefined;
+  /** Answers `start`; gone once the first start succeeded or failed. */
+  #settleStart: ((error?: TransportError) => void) | undefined;
 
   constructor(options: StdioConnectionOptions) {
     const { maxLineBytes = 64 * 1024 * 1024, stopGraceMs = 5_000, highWaterBytes = 1024 * 1024 } = options;
@@ -96,7 +98,18 @@ class ChildConnection implements StdioConnection {
     this.#handlers = handlers;
     this.#state = 'starting';
     return new Promise((resolve, reject) => {
-      this.#spawn((error) => (error ? reject(error) : resolve()));
+      const onAbort = () => {
+        reject(signal?.reason as Error);
+        void this.close();
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#settleStart = (error) => {
+        this.#settleStart = undefined;
+        signal?.removeEventListener('abort', onAbort);
+        if (error) reject(error);
+        else resolve();
+      };
+      this.#spawn();
     });
   }
 
@@ -130,8 +143,7 @@ class ChildConnection implements StdioConnection {
     await this.close();
   }
 
-  /** `settle` is called once, for the first start alone; later failures go to the handlers. */
-  #spawn(settle?: (error?: TransportError) => void): void {
+  #spawn(): void {
     const { command, args = [], env, cwd } = this.#options;
     this.#child = this.#create(
       { command, args, env, cwd, ...this.#limits },
@@ -141,14 +153,14 @@ class ChildConnection implements StdioConnection {
           if (this.#state === 'closed') return;
           this.#state = 'up';
           if (this.#paused) this.#child?.pause();
-          settle?.();
+          this.#settleStart?.();
           this.#handlers?.onUp();
         },
         onMessage: (message) => this.#handlers?.onMessage(message),
         onNoise: (text) => this.#handlers?.onNoise?.(text),
         onOversize: (idText, bytes) => this.#handlers?.onOversize?.(idText, bytes),
         onStderr: (line) => this.#options.onStderr?.(line),
-        onDown: (down) => this.#onDown(down, settle),
+        onDown: (down) => this.#onDown(down),
       },
     );
   }
@@ -164,13 +176,11 @@ class ChildConnection implements StdioConnection {
     }
   }
 
-  #onDown(
-    { cause, ...down }: Omit<ConnectionDown, 'retryAfterMs'> & { readonly cause?: Error },
-    settle?: (error?: TransportError) => void,
-  ): void {
-    if (this.#state === 'starting') {
+  #onDown({ cause, ...down }: Omit<ConnectionDown, 'retryAfterMs'> & { readonly cause?: Error }): void {
+    if (this.#settleStart !== undefined) {
+      const error = this.#state === 'closed' ? this.#closedError() : this.#spawnError(cause);
       this.#state = 'closed';
-      settle?.(this.#spawnError(cause));
+      this.#settleStart(error);
       return;
     }
     const livedMs = down.reason === 'spawn-failed' ? 0 : this.#clock.now() - this.#upSince;
@@ -184,6 +194,13 @@ class ChildConnection implements StdioConnection {
       void (last?.close(down.reason) ?? Promise.resolve()).then(() => {
         if (this.#state === 'restarting') this.#spawn();
       });
+    });
+  }
+
+  #closedError(): TransportError {
+    const { command } = this.#options;
+    return new TransportError('ERR_TRANSPORT_SPAWN', `"${command}" was closed while it started`, {
+      details: { command },
     });
   }
 

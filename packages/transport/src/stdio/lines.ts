@@ -2,8 +2,8 @@
 export interface LineHandlers {
   /** One line without its line break. The bytes may share memory with the chunk. */
   onLine(line: Buffer): void;
-  /** A line above the limit is over; `prefix` holds its first 4 KiB, `bytes` its length. */
-  onOversize(prefix: Buffer, bytes: number): void;
+  /** A line above the limit is over; `prefix` and `suffix` hold its ends, up to 4 KiB each, `bytes` is its length. */
+  onOversize(prefix: Buffer, suffix: Buffer, bytes: number): void;
 }
 
 /** Cuts chunks into lines. */
@@ -13,7 +13,7 @@ export interface LineSplitter {
   end(): void;
 }
 
-const PREFIX_BYTES = 4096;
+const KEPT_BYTES = 4096;
 
 /**
  * Cuts a byte stream at `\n`, and nowhere else: U+2028 and U+2029 are legal inside JSON strings, and a character
@@ -22,14 +22,21 @@ const PREFIX_BYTES = 4096;
 export function createLineSplitter(handlers: LineHandlers, maxLineBytes: number): LineSplitter {
   let parts: Buffer[] = [];
   let size = 0;
-  let discarded: Buffer | undefined;
+  let discarded: { readonly prefix: Buffer; suffix: Buffer } | undefined;
 
   function keep(part: Buffer): void {
     size += part.length;
-    if (discarded !== undefined) return;
+    if (discarded !== undefined) {
+      discarded.suffix = lastBytes(discarded.suffix, part);
+      return;
+    }
     parts.push(part);
     if (size <= maxLineBytes) return;
-    discarded = Buffer.from(Buffer.concat(parts).subarray(0, PREFIX_BYTES));
+    const whole = Buffer.concat(parts);
+    discarded = {
+      prefix: Buffer.from(whole.subarray(0, KEPT_BYTES)),
+      suffix: Buffer.from(whole.subarray(-KEPT_BYTES)),
+    };
     parts = [];
   }
 
@@ -39,14 +46,12 @@ export function createLineSplitter(handlers: LineHandlers, maxLineBytes: number)
       return;
     }
     keep(last);
-    const line = discarded ?? (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts));
-    const bytes = size;
-    const oversize = discarded !== undefined;
+    const [bytes, over, kept] = [size, discarded, parts];
     parts = [];
     size = 0;
     discarded = undefined;
-    if (oversize) handlers.onOversize(line, bytes);
-    else handlers.onLine(line);
+    if (over !== undefined) handlers.onOversize(over.prefix, over.suffix, bytes);
+    else handlers.onLine(kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept));
   }
 
   return {
@@ -63,3 +68,8 @@ export function createLineSplitter(handlers: LineHandlers, maxLineBytes: number)
     },
   };
 }
+
+const lastBytes = (before: Buffer, part: Buffer): Buffer =>
+  part.length >= KEPT_BYTES
+    ? Buffer.from(part.subarray(-KEPT_BYTES))
+    : Buffer.concat([before.subarray(Math.max(0, before.length + part.length - KEPT_BYTES)), part]);

@@ -1,5 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { TransportError } from '../errors.js';
-import { skipValue, skipWhitespace } from '../json/skip.js';
+import { splitArray } from '../json/split-array.js';
 import type { Message } from '../message.js';
 import { parseMessage } from '../parse-message.js';
 
@@ -22,17 +23,22 @@ export interface LineContent {
 export function readLine(line: Buffer): LineContent {
   const trimmed = trim(line);
   if (trimmed.length === 0) return { messages: [] };
+  const open = trimmed.indexOf(OPEN_BRACE);
+  if (open < 0) return { messages: [], noise: asNoise(trimmed) };
   const message = tryParse(trimmed);
   if (message) return { messages: [message] };
+  // Some servers write Latin-1; their answer is worth more than the characters that were never readable.
+  if (!isUtf8(trimmed)) return readLine(Buffer.from(trimmed.toString()));
   if (trimmed[0] === OPEN_BRACKET) {
     const batch = readBatch(trimmed);
     if (batch) return batch;
   }
-  const open = trimmed.indexOf(OPEN_BRACE);
   const close = trimmed.lastIndexOf('}');
-  const inner = open >= 0 && close > open ? tryParse(trimmed.subarray(open, close + 1)) : undefined;
-  return inner ? { messages: [inner] } : { messages: [], noise: trimmed.toString('utf8', 0, 2048).slice(0, 512) };
+  const inner = close > open ? tryParse(trimmed.subarray(open, close + 1)) : undefined;
+  return inner ? { messages: [inner] } : { messages: [], noise: asNoise(trimmed) };
 }
+
+const asNoise = (bytes: Buffer): string => bytes.toString('utf8', 0, 2048).slice(0, 512);
 
 function trim(line: Buffer): Buffer {
   const start = line.subarray(0, 3).equals(BOM) ? 3 : 0;
@@ -59,33 +65,4 @@ function readBatch(bytes: Buffer): LineContent | undefined {
   return lost === 0
     ? { messages: known }
     : { messages: known, noise: `${lost} of ${messages.length} elements of an array are no messages` };
-}
-
-/**
- * The elements of a JSON array as slices of its bytes; `undefined` when the bytes are no array. Elements are checked
- * as JSON, not as messages.
- */
-export function splitArray(bytes: Buffer): readonly Buffer[] | undefined {
-  const elements: Buffer[] = [];
-  try {
-    let at = skipWhitespace(bytes, 0);
-    if (bytes[at] !== OPEN_BRACKET) return undefined;
-    at = skipWhitespace(bytes, at + 1);
-    if (bytes[at] === 0x5d) return skipWhitespace(bytes, at + 1) === bytes.length ? [] : undefined;
-    for (;;) {
-      const end = skipValue(bytes, at, 1);
-      elements.push(bytes.subarray(at, end));
-      at = skipWhitespace(bytes, end);
-      if (bytes[at] === 0x5d) return skipWhitespace(bytes, at + 1) === bytes.length ? elements : undefined;
-      if (bytes[at] !== 0x2c) return undefined;
-      at = skipWhitespace(bytes, at + 1);
-    }
-  } catch {
-    return undefined;
-  }
-}
-
-/** The id that the beginning of a discarded message shows, as JSON text. */
-export function idInPrefix(prefix: Buffer): string | undefined {
-  return /"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")\s*[,}]/.exec(prefix.toString('latin1'))?.[1];
 }
