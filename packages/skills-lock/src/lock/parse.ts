@@ -1,3 +1,4 @@
+import type { Provenance } from '@thv/oci-skills';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { Node, Pair, YAMLMap } from 'yaml';
 import { SkillsLockError } from '../errors.js';
@@ -5,7 +6,7 @@ import { findCycle } from './graph.js';
 import { checkEntry } from './rules.js';
 import type { Problem, ReferenceRules } from './rules.js';
 import { compareBytes } from './text.js';
-import type { LockEntry, LockFile, LockKey, Provenance } from './types.js';
+import type { LockEntry, LockFile, LockKey } from './types.js';
 
 /** A lock file of more bytes than this is refused unread. */
 export const MAX_LOCK_BYTES = 4 * 1024 * 1024;

@@ -1,7 +1,8 @@
 import { createPublicKey } from 'node:crypto';
+import type { Provenance } from '@thv/oci-skills';
 import { isSkillName, SKILL_NAME_RULE } from '../skill-name.js';
 import { isGraphic, isGraphicOrSpace } from './text.js';
-import type { LockEntry, Provenance } from './types.js';
+import type { LockEntry } from './types.js';
 
 /** One broken rule: the member below the entry, and what is expected there. */
 export interface Problem {

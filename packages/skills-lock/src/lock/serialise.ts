@@ -1,6 +1,7 @@
+import type { Provenance } from '@thv/oci-skills';
 import { Document, Scalar, visit } from 'yaml';
 import { compareBytes } from './text.js';
-import type { LockEntry, LockFile, Provenance } from './types.js';
+import type { LockEntry, LockFile } from './types.js';
 
 const PROVENANCE_ORDER = [
   'signerIdentity',

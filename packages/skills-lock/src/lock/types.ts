@@ -1,24 +1,4 @@
-/**
- * Whose signature a locked skill is pinned to: either a certificate identity (keyless) or one public key.
- * An entry never carries both, since they are checked by different policies against different roots.
- */
-export interface Provenance {
-  /** Subject alternative name; for a CI workflow the path within the repository, such as `/.github/workflows/release.yml`. */
-  readonly signerIdentity?: string;
-  /** OIDC issuer of the certificate. */
-  readonly certIssuer?: string;
-  readonly repositoryUri?: string;
-  /** Git ref that the signing workflow ran on. */
-  readonly repositoryRef?: string;
-  /** Runner class of the signing workflow, such as `github-hosted`. */
-  readonly runnerEnvironment?: string;
-  /** Transparency log that the signature is recorded in. */
-  readonly sigstoreUrl?: string;
-  /** Base64 of the DER SubjectPublicKeyInfo of a cosign key, on one line. */
-  readonly publicKey?: string;
-  /** True where the time of the signature is not proved by a transparency log (signed git commits). */
-  readonly provisional?: boolean;
-}
+import type { Provenance } from '@thv/oci-skills';
 
 /** One locked skill. */
 export interface LockEntry {
@@ -32,6 +12,7 @@ export interface LockEntry {
   readonly digest: string;
   /** Digest over the installed files. */
   readonly contentDigest?: string;
+  /** Whose signature the skill is pinned to: a certificate identity or one public key, never both. */
   readonly provenance?: Provenance;
   /** A standing exception: the skill is not signed, and somebody accepted that. */
   readonly unsigned?: boolean;
