@@ -1,12 +1,26 @@
-// The stdio server behind every proxy: as fast as Node can be, so that the proxy is what is measured.
-// Tool `echo`: text comes back as text, `data` as structured content.
+// The stdio server behind every proxy, as fast as Node can be, so that the proxy is what is measured: the tool `echo`
+// answers with its arguments as structured content, copied as bytes where the message has the usual shape.
 const tools = [{ name: 'echo', description: 'Says it again', inputSchema: { type: 'object' } }];
+const ARGUMENTS = Buffer.from('"arguments":');
+const USUAL =
+  /^\{"jsonrpc":"2\.0",(?:"id":(\d+),"method":"tools\/call"|"method":"tools\/call","id":(\d+)),"params":\{"name":"echo",$/;
+
+/** The answer to a call whose arguments are the last thing in it; `undefined` for any other shape. */
+function copyAnswer(line) {
+  const at = line.indexOf(ARGUMENTS);
+  if (at === -1 || at > 200 || line.includes('"_meta"')) return undefined;
+  const [, first, second] = USUAL.exec(line.latin1Slice(0, at)) ?? [];
+  const id = first ?? second;
+  if (id === undefined || line.at(-1) !== 125 || line.at(-2) !== 125 || line.at(-3) !== 125) return undefined;
+  return [
+    Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":`),
+    line.subarray(at + ARGUMENTS.length, -2),
+    Buffer.from('}}\n'),
+  ];
+}
 
 function resultOf({ method, params }) {
-  if (method === 'tools/call') {
-    const { text = '', data } = params.arguments ?? {};
-    return { content: [{ type: 'text', text }], ...(data === undefined ? {} : { structuredContent: data }) };
-  }
+  if (method === 'tools/call') return { content: [], structuredContent: params.arguments ?? {} };
   if (method === 'tools/list') return { tools };
   if (method === 'initialize') {
     return {
@@ -18,15 +32,20 @@ function resultOf({ method, params }) {
   return method === 'ping' ? {} : undefined;
 }
 
-let rest = [];
-let answers = '';
-
-function receive(line) {
+/** The answer to any message, by way of its parsed form. */
+function parsedAnswer(line) {
   const message = JSON.parse(line.toString('utf8'));
-  if (message.id === undefined || message.method === undefined) return;
+  if (message.id === undefined || message.method === undefined) return [];
   const result = resultOf(message);
   const body = result === undefined ? { error: { code: -32601, message: 'Method not found' } } : { result };
-  answers += `${JSON.stringify({ jsonrpc: '2.0', id: message.id, ...body })}\n`;
+  return [Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id: message.id, ...body })}\n`)];
+}
+
+let rest = [];
+let answers = [];
+
+function receive(line) {
+  answers.push(...(copyAnswer(line) ?? parsedAnswer(line)));
 }
 
 process.stdin.on('data', (chunk) => {
@@ -38,7 +57,7 @@ process.stdin.on('data', (chunk) => {
     start = end + 1;
   }
   if (start < chunk.length) rest.push(chunk.subarray(start));
-  if (answers !== '') process.stdout.write(answers);
-  answers = '';
+  if (answers.length > 0) process.stdout.write(Buffer.concat(answers));
+  answers = [];
 });
 process.stdin.on('end', () => process.exit(0));

@@ -22,7 +22,7 @@ export async function run(report, { reps = 3, ms = 700 }) {
   try {
     for (const name of Object.keys(targets)) running.push(await warmUp(report, name));
     const rows = await measureCells(report, running, reps, ms);
-    const sessions = await measureSessions(report, running);
+    const sessions = await measureSessions(report, running, Math.max(3, reps));
     judge(report, { cells, rows, starts, sessions });
   } finally {
     for (const { generator, target } of running) {
@@ -114,18 +114,26 @@ function medians(samples, cell, target) {
   };
 }
 
-async function measureSessions(report, running) {
+async function measureSessions(report, running, reps) {
   const rows = [];
-  for (const { name, target, generator } of running) {
-    if (noSessions.has(name)) continue;
-    const before = sum(target.proxies().map(rssMegabytes));
-    const { ms, p50 } = await generator.ask('openSessions', { count: SESSIONS });
-    await sleep(500);
-    const after = sum(target.proxies().map(rssMegabytes));
-    rows.push({ target: name, ms, p50, before, after, growth: after - before, backends: target.backends() });
-    report.sample({ what: 'sessions', ...rows.at(-1) });
+  for (const { name, target, generator } of running.filter((one) => !noSessions.has(one.name))) {
+    const samples = [];
+    for (let rep = 0; rep < reps; rep += 1) {
+      const before = sum(target.proxies().map(rssMegabytes));
+      const { ms, p50 } = await generator.ask('openSessions', { count: SESSIONS });
+      await sleep(300);
+      const after = sum(target.proxies().map(rssMegabytes));
+      samples.push({ ms, p50, before, after, growth: after - before });
+      report.sample({ what: 'sessions', rep, target: name, ...samples.at(-1) });
+    }
+    const of = (key) => median(samples.map((sample) => sample[key]));
+    const measured = { ms: of('ms'), p50: of('p50'), before: samples[0].before, after: samples.at(-1).after };
+    rows.push({ target: name, ...measured, growth: of('growth'), backends: target.backends() });
   }
-  report.table(`${SESSIONS} new sessions: ms in all, ms each, MB before and after, servers behind`, rows);
+  report.table(
+    `${SESSIONS} new sessions, ${reps} times: ms in all, ms each, MB before and after, servers behind`,
+    rows,
+  );
   return new Map(rows.map((row) => [row.target, row]));
 }
 
