@@ -32,7 +32,11 @@ export class Drops {
     this.#reported++;
     const suppressed = this.#suppressed;
     this.#suppressed = 0;
-    this.#report({ reason, message, suppressed });
+    try {
+      this.#report({ reason, message, suppressed });
+    } catch {
+      // An observer that fails must not take the routing with it; the count stays.
+    }
   }
 
   counts(): Readonly<Record<string, number>> {

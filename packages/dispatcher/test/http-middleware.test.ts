@@ -195,6 +195,18 @@ describe.each(BOTH)('the middlewares of the endpoint for %s', (_name, open) => {
     expect((await post(endpoint, initializeBody())).status).toBe(200);
   });
 
+  it('that make up headers which HTTP does not have are a fault of one request', async () => {
+    const warnings: string[] = [];
+    const headers = { 'bad name': 'x' };
+    const { endpoint } = await setup(
+      [{ name: 'odd', handle: async () => ({ kind: 'refuse', status: 403, headers }) }],
+      warnings,
+    );
+    for (const body of [call, '{']) expect((await post(endpoint, body)).status).toBe(500);
+    expect((await endpoint.fetch('/mcp', { method: 'DELETE' })).status).toBe(500);
+    expect(warnings).toHaveLength(3);
+  });
+
   it('are closed from the inside out', async () => {
     const closed: string[] = [];
     const named = (name: string): Middleware => ({ name, close: async () => void closed.push(name) });

@@ -70,6 +70,20 @@ describe('a notification of a shared server', () => {
   });
 });
 
+describe('an observer of drops', () => {
+  it('that throws harms nobody', async () => {
+    const { connection, client } = shared({
+      onDropped: () => {
+        throw new Error('observer');
+      },
+    });
+    const reply = (await client()).request('tools/call');
+    connection.say(note('notifications/message', { level: 'info', data: 1 }));
+    connection.answer('tools/call');
+    expect(reply.answer).toHaveProperty('result');
+  });
+});
+
 describe('a request of a shared server', () => {
   it.each(['sampling/createMessage', 'elicitation/create', 'roots/list', 'vendor/ask'])(
     '%s is refused',

@@ -8,7 +8,7 @@ import { replyHealth } from './health.js';
 import { httpSettingsFrom } from './options.js';
 import type { HttpOptions, HttpSettings } from './options.js';
 import { PostPipeline } from './post.js';
-import { replyEmpty, replyError, replySessionNotFound } from './responses.js';
+import { replyEmpty, replyError, replyFault, replySessionNotFound } from './responses.js';
 import { SSE_HEADERS } from './sse.js';
 import { HttpStreamSink } from './stream-sink.js';
 import { headerOf } from './writer.js';
@@ -73,6 +73,12 @@ export class Edge {
     replyError(writer, 413, error, { headers: ['connection', 'close', ...this.#guard.headersFor(request)] });
   }
 
+  /** Answers a fault of our own or of a plug-in: it must not reach the process. */
+  fault(error: unknown, writer: ResponseWriter): void {
+    this.settings.onWarning?.(`request failed: ${error instanceof Error ? error.message : String(error)}`);
+    replyFault(writer);
+  }
+
   async close(): Promise<void> {
     await this.#chain.close();
   }
@@ -102,10 +108,13 @@ export class Edge {
       return;
     }
     const context = new HttpContext(request, writer, undefined);
-    void this.#chain.decide(context).then((verdict) => {
-      if (verdict.kind === 'pass') this.#sessionVerb(request, writer, context);
-      else this.#post.refuse(writer, verdict, undefined, this.#guard.headersFor(request));
-    });
+    this.#chain
+      .decide(context)
+      .then((verdict) => {
+        if (verdict.kind === 'pass') this.#sessionVerb(request, writer, context);
+        else this.#post.refuse(writer, verdict, undefined, this.#guard.headersFor(request));
+      })
+      .catch((error: unknown) => this.fault(error, writer));
   }
 
   #sessionVerb(request: Incoming, writer: ResponseWriter, context: HttpContext | undefined): void {

@@ -24,7 +24,11 @@ export function createNodeHandler(dispatcher: Dispatcher, options: HttpOptions =
   const edge = new Edge(dispatcher, options);
   const handler = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = new NodeExchange(edge, request, response);
-    if (edge.admit(exchange, exchange)) exchange.readBody();
+    try {
+      if (edge.admit(exchange, exchange)) exchange.readBody();
+    } catch (error) {
+      edge.fault(error, exchange);
+    }
   };
   return Object.assign(handler, { close: () => edge.close() });
 }
@@ -93,7 +97,9 @@ class NodeExchange implements Incoming, ResponseWriter {
     const response = this.#response;
     if (!this.open || response.headersSent) return;
     response.writeHead(status, headers as string[]);
-    response.end(body);
+    // A short body as a string joins the head in one write; as a buffer it costs a gathered write of its own.
+    if (body !== undefined && body.length <= SHORT) response.end(body.toString('latin1'), 'latin1');
+    else response.end(body);
     if (response.writableLength > 0 && body !== undefined && body.length > LARGE) this.#flow.watch(this);
   }
 
@@ -169,17 +175,27 @@ class NodeExchange implements Incoming, ResponseWriter {
     const chunks = this.#chunks ?? [];
     this.#chunks = undefined;
     const [first = EMPTY] = chunks;
-    this.#edge.post(this, this, chunks.length <= 1 ? first : Buffer.concat(chunks, this.#received));
+    this.#post(chunks.length <= 1 ? first : Buffer.concat(chunks, this.#received));
   }
 
   /** Frameworks put what their parser read on the request. */
   #takeParsedBody(): void {
     const body: unknown = 'body' in this.#request ? this.#request.body : undefined;
     const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body ?? '');
-    this.#edge.post(this, this, Buffer.from(text as string));
+    this.#post(Buffer.from(text as string));
+  }
+
+  #post(body: Buffer): void {
+    try {
+      this.#edge.post(this, this, body);
+    } catch (error) {
+      this.#edge.fault(error, this);
+    }
   }
 }
 
 const EMPTY = Buffer.alloc(0);
+/** Replies up to this are copied into the write of their head. */
+const SHORT = 8 * 1024;
 /** Replies below this are not watched: the kernel takes them whole. */
 const LARGE = 64 * 1024;

@@ -12,7 +12,7 @@ import { HttpContext } from './chain.js';
 import type { Chain } from './chain.js';
 import type { HttpSettings } from './options.js';
 import { HttpReply } from './reply.js';
-import { replyEmpty, replyError, replyFailure, replyJson, replySessionNotFound } from './responses.js';
+import { replyEmpty, replyError, replyFailure, replyFault, replyJson, replySessionNotFound } from './responses.js';
 import { headerOf } from './writer.js';
 import type { HeaderList, Incoming, ResponseWriter } from './writer.js';
 
@@ -70,7 +70,7 @@ export class PostPipeline {
     const message = acceptsType(type) ? parse(body) : WRONG_TYPE;
     if ('status' in message) this.#reject(exchange, message);
     else if (this.#chain.empty) this.#route(exchange, message, undefined);
-    else void this.#throughChain(exchange, message);
+    else this.#watch(this.#throughChain(exchange, message), writer);
   }
 
   /** Sends the refusal of a middleware. */
@@ -78,6 +78,14 @@ export class PostPipeline {
     const list = [...Object.entries(refusal.headers ?? {}).flat(), ...headers];
     if (refusal.error === undefined) replyEmpty(writer, refusal.status, list);
     else replyError(writer, refusal.status, refusal.error, { idText, headers: list });
+  }
+
+  /** A fault in one request, such as a header that a middleware made up, must not reach the process. */
+  #watch(work: Promise<void>, writer: ResponseWriter): void {
+    work.catch((error: unknown) => {
+      this.#settings.onWarning?.(`request failed: ${error instanceof Error ? error.message : String(error)}`);
+      replyFault(writer);
+    });
   }
 
   /** What is no message is refused, but only after those middlewares that refuse for reasons of their own. */
@@ -88,10 +96,11 @@ export class PostPipeline {
       send();
       return;
     }
-    void this.#chain.decide(new HttpContext(request, writer, undefined)).then((verdict) => {
+    const decided = this.#chain.decide(new HttpContext(request, writer, undefined)).then((verdict) => {
       if (verdict.kind === 'pass') send();
       else this.refuse(writer, verdict, undefined, headers);
     });
+    this.#watch(decided, writer);
   }
 
   async #throughChain(exchange: Exchange, message: Message): Promise<void> {
@@ -225,7 +234,7 @@ export class PostPipeline {
     else if ('status' in elements) this.#reject(exchange, elements);
     else if (elements.length === 0 || elements.length > this.#settings.maxBatch)
       this.#reject(exchange, this.#badSize());
-    else void this.#runArray(exchange, elements);
+    else this.#watch(this.#runArray(exchange, elements), exchange.writer);
   }
 
   #badSize(): Problem {

@@ -1,5 +1,5 @@
 import { errorBytes } from '../build.js';
-import { SESSION_NOT_FOUND } from '../codes.js';
+import { INTERNAL_ERROR, SESSION_NOT_FOUND } from '../codes.js';
 import type { Failure } from '../outcome.js';
 import { failureError } from '../outcome.js';
 import type { HeaderList, ResponseWriter } from './writer.js';
@@ -35,6 +35,11 @@ export function replyFailure(
 ): void {
   const retry = failure.retryAfterMs === undefined ? [] : ['retry-after', retryAfterSeconds(failure.retryAfterMs)];
   replyError(writer, failure.status, failureError(failure), { idText, headers: [...retry, ...headers] });
+}
+
+/** What is answered to a fault of our own or of a plug-in, where nothing was sent yet. */
+export function replyFault(writer: ResponseWriter): void {
+  if (writer.open) replyError(writer, 500, { code: INTERNAL_ERROR, message: 'Internal error' });
 }
 
 /** Whole seconds, never 0: a client must not spin. */

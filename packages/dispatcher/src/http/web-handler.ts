@@ -23,7 +23,11 @@ export function createWebHandler(dispatcher: Dispatcher, options: HttpOptions = 
   const handler = async (request: Request): Promise<Response> => {
     const incoming = incomingFrom(request);
     const writer = new WebWriter(dispatcher.flow, request.signal);
-    if (edge.admit(incoming, writer)) await takeBody(edge, request, incoming, writer);
+    try {
+      if (edge.admit(incoming, writer)) await takeBody(edge, request, incoming, writer);
+    } catch (error) {
+      edge.fault(error, writer);
+    }
     return writer.response;
   };
   return Object.assign(handler, { close: () => edge.close() });
@@ -93,10 +97,11 @@ class WebWriter implements ResponseWriter {
 
   reply(status: number, headers: HeaderList, body?: Buffer): void {
     if (this.#state !== 'fresh') return;
+    // First the response: when it refuses a header, another one must still be possible.
+    const content = (body as Uint8Array<ArrayBuffer> | undefined) ?? null;
+    const response = new Response(content, { status, headers: pairs(headers) });
     this.#state = 'done';
-    this.#resolve(
-      new Response((body as Uint8Array<ArrayBuffer> | undefined) ?? null, { status, headers: pairs(headers) }),
-    );
+    this.#resolve(response);
   }
 
   openStream(headers: HeaderList): void {
