@@ -2,7 +2,7 @@ import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkloadsError } from './errors.js';
 import { createFieldReader } from './field-reader.js';
-import { hasCode, readJsonObject } from './json-file.js';
+import { hasCode, readJsonObject, writeJson } from './json-file.js';
 import { checkGroupName } from './names.js';
 import type { Paths } from './paths.js';
 import { defaultGroup } from './run-config.js';
@@ -11,6 +11,8 @@ import { defaultGroup } from './run-config.js';
 export interface Group {
   readonly name: string;
   readonly registered_clients: readonly string[];
+  /** Names of Agent Skills; absent where there are none. */
+  readonly skills?: readonly string[];
 }
 
 /** The groups of this user. The group `default` is always there. */
@@ -24,6 +26,13 @@ export interface GroupStore {
   remove(name: string): Promise<void>;
   /** @throws WorkloadsError `ERR_WORKLOADS_GROUP_NOT_FOUND` when there is no such group. */
   require(name: string): Promise<void>;
+  /** Names of the skills of a group, sorted. */
+  skillsOf(name: string): Promise<readonly string[]>;
+  /** False when the skill was in the group already. @throws WorkloadsError `ERR_WORKLOADS_GROUP_NOT_FOUND` */
+  addSkill(name: string, skill: string): Promise<boolean>;
+  removeSkill(name: string, skill: string): Promise<void>;
+  /** Removes a skill from every group. */
+  removeSkillFromAll(skill: string): Promise<void>;
 }
 
 /** Opens the folder of groups; it is created on the first write. */
@@ -55,9 +64,44 @@ export function createGroupStore(paths: Pick<Paths, 'groups'>): GroupStore {
     });
   }
 
+  async function skillsOf(name: string): Promise<readonly string[]> {
+    await require(name);
+    return (await readGroup(name, pathOf(name))).skills ?? [];
+  }
+
+  /** Other members of the file stay as they are, also those that this version does not know. */
+  async function writeSkills(name: string, skills: readonly string[]): Promise<void> {
+    await mkdir(paths.groups, { recursive: true, mode: 0o700 });
+    const fields = (await readJsonObject(pathOf(name), `correct or remove ${pathOf(name)}`)) ?? {
+      name,
+      registered_clients: [],
+    };
+    await writeJson(pathOf(name), { ...fields, skills: [...skills].sort() });
+  }
+
+  async function removeSkill(name: string, skill: string): Promise<void> {
+    const skills = await skillsOf(name);
+    if (skills.includes(skill))
+      await writeSkills(
+        name,
+        skills.filter((other) => other !== skill),
+      );
+  }
+
   return {
     exists,
     require,
+    skillsOf,
+    removeSkill,
+    async addSkill(name, skill) {
+      const skills = await skillsOf(name);
+      if (skills.includes(skill)) return false;
+      await writeSkills(name, [...skills, skill]);
+      return true;
+    },
+    async removeSkillFromAll(skill) {
+      for (const name of await names()) await removeSkill(name, skill);
+    },
     list: async () => Promise.all((await names()).map(async (name) => readGroup(name, pathOf(name)))),
     async create(name) {
       checkGroupName(name);
@@ -97,7 +141,13 @@ async function readGroup(name: string, path: string): Promise<Group> {
   try {
     const fields = await readJsonObject(path, remedy);
     if (fields === undefined) return { name, registered_clients: [] };
-    return { name, registered_clients: createFieldReader(fields, path, remedy).strings('registered_clients') };
+    const reader = createFieldReader(fields, path, remedy);
+    const skills = reader.strings('skills');
+    return {
+      name,
+      registered_clients: reader.strings('registered_clients'),
+      ...(skills.length > 0 ? { skills } : {}),
+    };
   } catch (error) {
     // Membership lives in the run configurations, so that a broken file costs the client list alone.
     if (WorkloadsError.is(error)) return { name, registered_clients: [] };
