@@ -26,7 +26,7 @@ export async function runCli(input: ContextInput): Promise<ExitCode> {
     }
     findPath(program, context);
     await program.parseAsync([...context.argv], { from: 'user' });
-    return context.signal.aborted && context.exitCode === exitCodes.success ? exitCodes.interrupted : context.exitCode;
+    return context.exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.success;
     return reportError(error, context);

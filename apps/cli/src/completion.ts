@@ -37,6 +37,7 @@ export async function complete(program: Command, words: readonly string[], conte
   if (words.slice(0, -1).includes('--')) return { suggestions: [], files: true };
   let command = program;
   let pending: Option | undefined;
+  let operands = 0;
   for (const word of words.slice(0, -1)) {
     if (pending !== undefined) {
       pending = undefined;
@@ -44,7 +45,9 @@ export async function complete(program: Command, words: readonly string[], conte
       const option = findOption(command, word);
       pending = option?.required === true && !word.includes('=') ? option : undefined;
     } else {
-      command = command.commands.find((child) => child.name() === word || child.aliases().includes(word)) ?? command;
+      const child = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
+      operands = child === undefined ? operands + 1 : 0;
+      command = child ?? command;
     }
   }
   const [flag, value] = split(current);
@@ -52,15 +55,27 @@ export async function complete(program: Command, words: readonly string[], conte
   if (pending !== undefined) return completeValue(pending, current, '', context);
   if (assigned !== undefined) return completeValue(assigned, value ?? '', `${flag}=`, context);
   if (current.startsWith('-')) return { suggestions: fitting(optionsOf(command), current), files: false };
-  const children = command.createHelp().visibleCommands(command);
-  const operands = await (forArguments.get(command) ?? none)(context);
-  const choices = command.registeredArguments.flatMap((argument) => argument.argChoices ?? []);
+  return completeOperand(command, operands, current, context);
+}
+
+/** The subcommands and what the operand at that place may be. */
+async function completeOperand(
+  command: Command,
+  index: number,
+  current: string,
+  context: CliContext,
+): Promise<Completion> {
+  const last = command.registeredArguments.at(-1);
+  const argument = command.registeredArguments[index] ?? (last?.variadic === true ? last : undefined);
+  const isNamed = argument !== undefined && (index === 0 || argument.variadic);
+  const names = isNamed ? await (forArguments.get(command) ?? none)(context) : [];
+  const children = index === 0 ? command.createHelp().visibleCommands(command) : [];
   const all = [
     ...children.map((child) => ({ word: child.name(), description: child.summary() || child.description() })),
-    ...[...choices, ...operands].map((word) => ({ word, description: '' })),
+    ...[...(argument?.argChoices ?? []), ...names].map((word) => ({ word, description: '' })),
   ];
-  const takesFile = command.registeredArguments.some((argument) => /path|file|folder/.test(argument.name()));
-  return { suggestions: fitting(all, current), files: takesFile && operands.length === 0 };
+  const takesFile = argument !== undefined && /path|file|folder/.test(argument.name());
+  return { suggestions: fitting(all, current), files: takesFile };
 }
 
 async function completeValue(option: Option, start: string, prefix: string, context: CliContext): Promise<Completion> {

@@ -40,7 +40,7 @@ export interface CliContext extends ContextInput {
   write(text: string): void;
   /** A result as indented JSON. */
   json(value: unknown): void;
-  /** Progress, hints: one line on stderr, none with `--quiet`. */
+  /** Progress, hints: one line on stderr, none with `--quiet` or `--format json`. */
   note(text: string): void;
   /** One line on stderr, also with `--quiet`. */
   warn(text: string): void;
@@ -75,7 +75,7 @@ export function createContext(input: ContextInput): CliContext {
     out: (text) => void stdout.write(`${text}\n`),
     write: (text) => void stdout.write(text),
     json: (value) => void stdout.write(`${JSON.stringify(value, null, 2)}\n`),
-    note: (text) => void (quiet || stderr.write(`${text}\n`)),
+    note: (text) => void (quiet || wantsJson || stderr.write(`${text}\n`)),
     warn: (text) => void stderr.write(`${text}\n`),
     debug: (message, fields = {}) => {
       if (!debugging) return;

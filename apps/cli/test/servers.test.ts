@@ -1,6 +1,6 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { everything, hostile, openThv } from './support/thv.js';
 import type { Thv } from './support/thv.js';
 
@@ -20,6 +20,10 @@ beforeAll(async () => {
   thv = await openThv();
 });
 
+afterEach(async () => {
+  await thv.run(['rm', '--all']);
+});
+
 afterAll(async () => {
   await thv.close();
 });
@@ -34,12 +38,16 @@ describe('the life of a server', () => {
 
     const started = await thv.run(['run', '--name', 'everything', '--', ...everything]);
     expect(started.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp\n$/);
-    expect(started.stderr).toMatch(/^✔ everything {2}http:\/\/127\.0\.0\.1:\d+\/mcp {2}\(streamable-http, .*pid \d+\)$/m);
+    expect(started.stderr).toMatch(
+      /^✔ everything {2}http:\/\/127\.0\.0\.1:\d+\/mcp {2}\(streamable-http, .*pid \d+\)$/m,
+    );
     const url = started.stdout.trim();
 
     const table = await thv.ok(['list']);
     expect(table.split('\n')[0]).toMatch(/^NAME +PACKAGE +STATUS +URL +PORT +GROUP +CREATED$/);
-    expect(table.split('\n')[1]).toMatch(/^everything {3}node index\.js {3}running {3}http\S+ {3}\d+ {3}default {3}\d+ seconds? ago$/);
+    expect(table.split('\n')[1]).toMatch(
+      /^everything {3}node index\.js {3}running {3}http\S+ {3}\d+ {3}default {3}\d+ seconds? ago$/,
+    );
     const [listed] = await thv.json<ListedWorkload[]>(['ls']);
     expect(listed).toMatchObject({
       name: 'everything',
@@ -61,8 +69,15 @@ describe('the life of a server', () => {
     for (const field of ['Name:', 'Status:', 'URL:', 'Port:', 'Transport:', 'Created:', 'PID:', 'Uptime:']) {
       expect(status).toContain(field);
     }
-    expect(await thv.json(['status', 'everything'])).toMatchObject({ status: 'running', url, transport: 'stdio', uptime: '0m' });
-    expect(await thv.ok(['mcp', 'call', 'echo', '--server', 'everything', '--args', '{"message":"hi"}'])).toBe('Echo: hi');
+    expect(await thv.json(['status', 'everything'])).toMatchObject({
+      status: 'running',
+      url,
+      transport: 'stdio',
+      uptime: '0m',
+    });
+    expect(await thv.ok(['mcp', 'call', 'echo', '--server', 'everything', '--args', '{"message":"hi"}'])).toBe(
+      'Echo: hi',
+    );
 
     expect(await thv.ok(['stop', 'everything'])).toBe('workload everything stopped successfully');
     await expect(fetch(url)).rejects.toThrow();
@@ -83,7 +98,15 @@ describe('the life of a server', () => {
   });
 
   it('tells the same as one JSON object', async () => {
-    const workload = await thv.json<ListedWorkload>(['run', '--name', 'one', '--label', 'team=web', '--', ...hostile()]);
+    const workload = await thv.json<ListedWorkload>([
+      'run',
+      '--name',
+      'one',
+      '--label',
+      'team=web',
+      '--',
+      ...hostile(),
+    ]);
     expect(workload).toMatchObject({ name: 'one', status: 'running', labels: { team: 'web' } });
     expect(await thv.json(['stop', 'one'])).toEqual({ name: 'one', result: 'stopped' });
     expect(await thv.json(['start', 'one'])).toEqual({ name: 'one', result: 'started' });
@@ -119,13 +142,30 @@ describe('the life of a server', () => {
     const wanted = ['FROM_FILE', 'BOTH', 'FROM_SHELL', 'MCP_TRANSPORT', 'SECRET_TOKEN'];
     const call = ['mcp', 'call', 'environment', '--server', 'env', '--args', JSON.stringify({ names: wanted })];
     const text = await thv.ok(call);
-    expect(JSON.parse(text)).toMatchObject({ FROM_FILE: 'file', BOTH: 'flag', FROM_SHELL: 'shell', MCP_TRANSPORT: 'mine' });
+    expect(JSON.parse(text)).toMatchObject({
+      FROM_FILE: 'file',
+      BOTH: 'flag',
+      FROM_SHELL: 'shell',
+      MCP_TRANSPORT: 'mine',
+    });
     expect(text).not.toContain('secret');
     await thv.ok(['rm', 'env']);
   });
 
   it('exports a configuration that runs again, with mode 0600', async () => {
-    await thv.ok(['run', '--name', 'original', '--isolation', 'session', '-e', 'A=1', '--session-ttl', '30m', '--', ...hostile()]);
+    await thv.ok([
+      'run',
+      '--name',
+      'original',
+      '--isolation',
+      'session',
+      '-e',
+      'A=1',
+      '--session-ttl',
+      '30m',
+      '--',
+      ...hostile(),
+    ]);
     const file = join(thv.home.home, 'original.json');
     await thv.ok(['export', 'original', file]);
     expect((await stat(file)).mode & 0o777).toBe(0o600);

@@ -11,6 +11,8 @@ export interface ChildProcesses {
 
 /** What is seen of one connection. */
 export interface ChildWatch {
+  /** The program could not be started at all. */
+  onStartError?(error: unknown): void;
   onUp?(): void;
   onDown?(down: ConnectionDown): void;
 }
@@ -71,7 +73,14 @@ export function createChildProcesses({ watchdog, onChange }: ChildProcessesOptio
         get state() {
           return connection.state;
         },
-        start: async (handlers, startOptions) => connection.start(observe(handlers), startOptions),
+        async start(handlers, startOptions) {
+          try {
+            await connection.start(observe(handlers), startOptions);
+          } catch (error) {
+            watch.onStartError?.(error);
+            throw error;
+          }
+        },
         send: (message, origin) => connection.send(message, origin),
         drained: async () => connection.drained(),
         pause: () => connection.pause(),

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { DispatcherError } from '@thv/dispatcher';
 import { TransportError } from '@thv/transport';
 import type { ConnectionDown } from '@thv/transport';
@@ -21,7 +22,10 @@ export interface StartFailure {
 }
 
 /** The one error for a server that did not start, with its last words and what to do. */
-export function startError(config: RunConfig, { error, down, stderrTail }: StartFailure): WorkloadsError {
+export async function startError(
+  config: RunConfig,
+  { error, down, stderrTail }: StartFailure,
+): Promise<WorkloadsError> {
   const details = { name: config.name, stderrTail };
   if (TransportError.is(error) && error.code === 'ERR_TRANSPORT_SPAWN') return commandError(config, error);
   if (WorkloadsError.is(error)) return error;
@@ -36,11 +40,23 @@ export function startError(config: RunConfig, { error, down, stderrTail }: Start
   return new WorkloadsError('ERR_WORKLOADS_START', text, { details: { ...details, hint }, cause: error });
 }
 
-function commandError(config: RunConfig, cause: TransportError): WorkloadsError {
-  const missing = cause.details['code'] === 'ENOENT';
-  const text = missing
-    ? `"${config.command}" was not found in PATH (the server inherits PATH, HOME, LANG and proxies only; add more with -e)`
+async function commandError(config: RunConfig, cause: TransportError): Promise<WorkloadsError> {
+  const { command, name, working_dir: folder } = config;
+  const isMissing = cause.details['code'] === 'ENOENT';
+  // The system says ENOENT for both.
+  if (isMissing && folder !== undefined && !(await isFolder(folder))) {
+    const text = `the folder ${folder}, in which the server is to run, does not exist`;
+    const hint = `create it, or thv rm ${name} and run it from another folder`;
+    return new WorkloadsError('ERR_WORKLOADS_COMMAND', text, { details: { name, hint }, cause });
+  }
+  const text = isMissing
+    ? `"${command}" was not found in PATH (the server inherits PATH, HOME, LANG and proxies only; add more with -e)`
     : cause.message;
-  const hint = missing ? 'install it, or thv run ... -e PATH=$PATH' : `check that ${config.command} can be executed`;
-  return new WorkloadsError('ERR_WORKLOADS_COMMAND', text, { details: { name: config.name, hint }, cause });
+  const hint = isMissing ? 'install it, or thv run ... -e PATH=$PATH' : `check that ${command} can be executed`;
+  return new WorkloadsError('ERR_WORKLOADS_COMMAND', text, { details: { name, hint }, cause });
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const info = await stat(path).catch(() => undefined);
+  return info?.isDirectory() === true;
 }

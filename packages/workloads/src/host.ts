@@ -6,7 +6,7 @@ import type { NodeHandler } from '@thv/dispatcher/http';
 import { openListener, parseDuration } from '@thv/transport';
 import type { ConnectionDown, Listener, StdioConnectionOptions } from '@thv/transport';
 import { createChildProcesses } from './child-processes.js';
-import type { ChildProcesses } from './child-processes.js';
+import type { ChildProcesses, ChildWatch } from './child-processes.js';
 import { childEnvironment } from './environment.js';
 import type { Environment } from './environment.js';
 import { describeDown, startError } from './host-start.js';
@@ -82,6 +82,7 @@ class Host implements WorkloadHost {
   #restarts = -1;
   /** Set when a server ended before it answered for the first time. */
   #early: ConnectionDown | undefined;
+  #spawnError: unknown;
   #onEarly: ((down: ConnectionDown) => void) | undefined;
   #closing: Promise<void> | undefined;
 
@@ -113,8 +114,8 @@ class Host implements WorkloadHost {
       this.#isReady = true;
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      // What the server said last may still be on its way through the pipe.
-      throw startError(this.#config, { error, down: this.#early, stderrTail: [...this.#tail] });
+      const failure = { error: this.#spawnError ?? error, down: this.#early, stderrTail: [...this.#tail] };
+      throw await startError(this.#config, failure);
     } finally {
       attempt.abort();
     }
@@ -145,11 +146,7 @@ class Host implements WorkloadHost {
       isolation === 'shared'
         ? { connection: this.#children.connect(this.#serverOptions(), this.#sharedWatch()) }
         : {
-            connect: () =>
-              this.#children.connect(
-                { ...this.#serverOptions(), restart: false },
-                { onDown: (down) => this.#down(down) },
-              ),
+            connect: () => this.#children.connect({ ...this.#serverOptions(), restart: false }, this.#sessionWatch()),
           };
     return createDispatcher({
       isolation,
@@ -192,7 +189,16 @@ class Host implements WorkloadHost {
     };
   }
 
-  #sharedWatch(): { onUp(): void; onDown(down: ConnectionDown): void } {
+  #sessionWatch(): ChildWatch {
+    return {
+      onStartError: (error) => {
+        this.#spawnError = error;
+      },
+      onDown: (down) => this.#down(down),
+    };
+  }
+
+  #sharedWatch(): ChildWatch {
     return {
       onUp: () => {
         this.#restarts += 1;

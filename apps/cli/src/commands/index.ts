@@ -80,6 +80,12 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./export.js')).register,
   },
   {
+    name: 'skill',
+    summary: 'Build, publish, install and lock Agent Skills',
+    section: 'Skills',
+    load: async () => (await import('./skill/index.js')).register,
+  },
+  {
     name: 'completion',
     summary: 'Print the completion script of a shell',
     section: 'Program',

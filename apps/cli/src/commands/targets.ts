@@ -2,6 +2,7 @@ import type { Workload, WorkloadManager } from '@thv/workloads';
 import type { CliContext } from '../context.js';
 import { CliError } from '../errors.js';
 import { exitCodes } from '../exit.js';
+import { printable } from '../output/table.js';
 import { withSuggestions } from '../workloads.js';
 
 /** What became of one of several targets. */
@@ -44,19 +45,17 @@ export async function onTargets(
   const results = await Promise.all(
     unique.map(async (name): Promise<TargetResult> => {
       try {
-        const result = await run(name);
-        if (format === 'text') context.out(action.line(name, result));
-        return { name, result };
+        return { name, result: await run(name) };
       } catch (error) {
         if (context.signal.aborted) throw error;
         const message = error instanceof Error ? error.message : String(error);
         const code = error instanceof Error && 'code' in error ? String(error.code) : 'ERR_CLI_UNEXPECTED';
-        if (format === 'text') context.warn(`${context.noteStyle.red('error:')} ${name}: ${message}`);
         return { name, result: 'failed', error: { code, message } };
       }
     }),
   );
   if (format === 'json') context.json(results);
+  else for (const result of results) printLine(result, context, action);
   const failed = results.filter(({ error }) => error !== undefined);
   if (failed.length > 0) {
     throw new CliError('ERR_CLI_TARGETS', `could not ${action.verb} ${failed.length} of ${results.length} servers`, {
@@ -65,6 +64,11 @@ export async function onTargets(
     });
   }
   return results;
+}
+
+function printLine({ name, result, error }: TargetResult, context: CliContext, action: TargetAction): void {
+  if (error === undefined) context.out(action.line(name, result));
+  else context.warn(`${context.noteStyle.red('error:')} ${printable(error.message)}`);
 }
 
 export function namesOf(workloads: readonly Workload[]): string[] {

@@ -6,6 +6,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hostileServer, openTemporaryHome } from '@thv/doubles';
 import type { HostileScript, TemporaryHome } from '@thv/doubles';
+import type { Finished } from './in-process.js';
+import { runInProcess } from './in-process.js';
 
 const program = fileURLToPath(new URL('../../bin/from-source.js', import.meta.url));
 const require = createRequire(import.meta.url);
@@ -26,13 +28,6 @@ export function hostile(script: HostileScript = {}): readonly string[] {
   return [command, ...args];
 }
 
-/** What a finished command left. */
-export interface Finished {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** How a command is started. */
 export interface RunOptions {
   readonly input?: string;
@@ -43,7 +38,9 @@ export interface RunOptions {
 /** The program with a home of its own. */
 export interface Thv {
   readonly home: TemporaryHome;
-  /** Runs a command to its end. */
+  /** Runs a command to its end, in a process of its own. */
+  exec(args: readonly string[], options?: RunOptions): Promise<Finished>;
+  /** Runs a command to its end inside the test's process, which is much faster; its servers are real. */
   run(args: readonly string[], options?: RunOptions): Promise<Finished>;
   /** Runs a command that must succeed, and gives its stdout without the last line break. */
   ok(args: readonly string[], options?: RunOptions): Promise<string>;
@@ -95,7 +92,10 @@ export async function openThv(): Promise<Thv> {
     };
   }
 
-  const run = async (args: readonly string[], options?: RunOptions): Promise<Finished> => start(args, options).finished;
+  const exec = async (args: readonly string[], options?: RunOptions): Promise<Finished> =>
+    start(args, options).finished;
+  const run = async (args: readonly string[], options: RunOptions = {}): Promise<Finished> =>
+    runInProcess({ args, cwd: home.home, ...options, env: { ...base, ...options.env }, self: ['--', program] });
   const ok = async (args: readonly string[], options?: RunOptions): Promise<string> => {
     const result = await run(args, options);
     if (result.code !== 0) throw new Error(`thv ${args.join(' ')} exited with ${result.code}\n${result.stderr}`);
@@ -103,10 +103,15 @@ export async function openThv(): Promise<Thv> {
   };
   return {
     home,
+    exec,
     run,
     ok,
     start,
-    json: async <T>(args: readonly string[]): Promise<T> => JSON.parse(await ok([...args, '--format', 'json'])) as T,
+    async json<T>(args: readonly string[]): Promise<T> {
+      const dashes = args.indexOf('--');
+      const own = dashes < 0 ? args : args.slice(0, dashes);
+      return JSON.parse(await ok([...own, '--format', 'json', ...args.slice(own.length)])) as T;
+    },
     async close() {
       await run(['rm', '--all']);
       await home.close();
