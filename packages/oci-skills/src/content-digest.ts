@@ -13,7 +13,11 @@ export function sha256(bytes: Uint8Array): string {
 }
 
 function refuse(path: string, why: string): OciSkillsError {
-  return new OciSkillsError('ERR_OCI_SKILLS_UNSAFE_FILE', `The file \`${printable(path)}\` ${why}, so no content digest can be made; rename or remove it`, { details: { path: printable(path, 1024) } });
+  return new OciSkillsError(
+    'ERR_OCI_SKILLS_UNSAFE_FILE',
+    `The file \`${printable(path)}\` ${why}, so no content digest can be made; rename or remove it`,
+    { details: { path: printable(path, 1024) } },
+  );
 }
 
 function checkedPath(written: string): string {
@@ -38,7 +42,11 @@ export class ContentHasher {
     if (this.#hashes.size === 0) throw refuse('.', 'is empty');
     const sum = createHash('sha256');
     for (const path of [...this.#hashes.keys()].sort(compareUtf8)) {
-      sum.update(path, 'utf8').update('\0').update(this.#hashes.get(path) as Buffer).update('\n');
+      sum
+        .update(path, 'utf8')
+        .update('\0')
+        .update(this.#hashes.get(path) as Buffer)
+        .update('\n');
     }
     return `sha256:${sum.digest('hex')}`;
   }
@@ -51,9 +59,7 @@ export class ContentHasher {
  * @throws OciSkillsError `ERR_OCI_SKILLS_UNSAFE_FILE` for a path that leaves the skill or has a control character, and
  *   for no files at all
  */
-export function contentDigest(
-  files: Iterable<{ readonly path: string; readonly bytes: Uint8Array }>,
-): string {
+export function contentDigest(files: Iterable<{ readonly path: string; readonly bytes: Uint8Array }>): string {
   const hasher = new ContentHasher();
   for (const { path, bytes } of files) hasher.add(path, createHash('sha256').update(bytes).digest());
   return hasher.digest();
@@ -71,7 +77,8 @@ export async function directoryDigest(directory: string, options: CallOptions = 
   for (const entry of walkTree(resolve(directory), { enterHidden: true, signal: options.signal })) {
     if (entry.kind === 'invalid-name') throw refuse(entry.path, 'has a name that is not valid UTF-8');
     if (entry.kind === 'unreadable') throw refuse(entry.path, 'cannot be read');
-    if (entry.kind === 'file') hasher.add(entry.path, createHash('sha256').update(readFileSync(entry.absolute)).digest());
+    if (entry.kind === 'file')
+      hasher.add(entry.path, createHash('sha256').update(readFileSync(entry.absolute)).digest());
   }
   return hasher.digest();
 }

@@ -35,7 +35,12 @@ function readEpoch({ epochSeconds, env }: PackSkillOptions): number {
 }
 
 function readPlatforms(texts: readonly string[] = ['linux/amd64', 'linux/arm64']): readonly Platform[] {
-  expectArgument(texts.length > 0 && texts.length <= LIMITS.indexManifests, 'platforms', `1 to ${LIMITS.indexManifests} platforms`, texts.length);
+  expectArgument(
+    texts.length > 0 && texts.length <= LIMITS.indexManifests,
+    'platforms',
+    `1 to ${LIMITS.indexManifests} platforms`,
+    texts.length,
+  );
   return texts.map((text) => {
     expectArgument(/^[a-z0-9]+\/[a-z0-9]+$/.test(text), 'platforms', 'texts such as `linux/amd64`', text);
     const [os = '', architecture = ''] = text.split('/');
@@ -52,7 +57,10 @@ function unsafe(entry: TreeEntry, why: string, cause?: unknown): OciSkillsError 
 function readRegular(entry: TreeEntry): Buffer {
   let descriptor: number;
   try {
-    descriptor = openSync(entry.absolute, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+    descriptor = openSync(
+      entry.absolute,
+      constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
+    );
   } catch (error) {
     throw unsafe(entry, 'cannot be read, or became a symbolic link; correct it and pack again', error);
   }
@@ -67,7 +75,11 @@ function readRegular(entry: TreeEntry): Buffer {
 }
 
 function tooLarge(): OciSkillsError {
-  return new OciSkillsError('ERR_OCI_SKILLS_LIMIT', `The skill has more than ${LIMITS.buildBytes} bytes; remove large files`, { details: { limit: LIMITS.buildBytes } });
+  return new OciSkillsError(
+    'ERR_OCI_SKILLS_LIMIT',
+    `The skill has more than ${LIMITS.buildBytes} bytes; remove large files`,
+    { details: { limit: LIMITS.buildBytes } },
+  );
 }
 
 interface Packed {
@@ -119,5 +131,14 @@ export async function packSkill(directory: string, options: PackSkillOptions = {
   const layer = toBlob(LAYER_TYPE, bytes);
   const created = new Date(epochSeconds * 1000).toISOString().replace(/\.000Z$/, 'Z');
   const objects = buildObjects({ skill, files, layer, diffId, created, platforms });
-  return { digest: objects.index.digest, ...objects, layer, diffId, contentDigest: hasher.digest(), skill, files, warnings };
+  return {
+    digest: objects.index.digest,
+    ...objects,
+    layer,
+    diffId,
+    contentDigest: hasher.digest(),
+    skill,
+    files,
+    warnings,
+  };
 }

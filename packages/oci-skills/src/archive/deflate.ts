@@ -6,6 +6,8 @@ import { Deflate } from 'fflate';
  */
 const WINDOW = 16 * 1024;
 const DICTIONARY = 32 * 1024;
+/** Bytes given to the compressor at once: it allocates working memory on every call. */
+const BATCH = 64 * 1024;
 const MOST_STORED = 65_535;
 const LEVEL = 6;
 const MEMORY = 6;
@@ -52,6 +54,8 @@ export class SteadyDeflate {
   readonly #history = new Uint8Array(DICTIONARY);
   #historyLength = 0;
   #filled = 0;
+  readonly #batch = new Uint8Array(BATCH);
+  #batched = 0;
   #run: Deflate | undefined;
 
   /** `emit` owns the bytes that it is given. */
@@ -87,7 +91,9 @@ export class SteadyDeflate {
       this.#store(window);
     } else {
       this.#run ??= this.#startRun();
-      this.#run.push(window);
+      if (this.#batched + window.length > BATCH) this.#flushBatch(this.#run);
+      this.#batch.set(window, this.#batched);
+      this.#batched += window.length;
     }
     this.#remember(window);
   }
@@ -104,6 +110,7 @@ export class SteadyDeflate {
   #endRun(): void {
     const run = this.#run;
     if (run === undefined) return;
+    this.#flushBatch(run);
     run.flush();
     // The library's own synchronising flush writes a wrong position. What it writes last is known, though: the bits
     // that were left over, and an empty block with the last-block bit. That block is turned into an empty stored one.
@@ -112,6 +119,11 @@ export class SteadyDeflate {
     run.push(new Uint8Array(0), true);
     this.#emit(toStoredBlock(tail));
     this.#run = undefined;
+  }
+
+  #flushBatch(run: Deflate): void {
+    if (this.#batched > 0) run.push(this.#batch.subarray(0, this.#batched));
+    this.#batched = 0;
   }
 
   #store(bytes: Uint8Array): void {

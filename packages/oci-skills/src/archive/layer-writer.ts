@@ -61,9 +61,13 @@ export class LayerWriter {
   #keep(bytes: Uint8Array): void {
     this.#compressed += bytes.length;
     if (this.#compressed > LIMITS.compressedLayerBytes) {
-      throw new OciSkillsError('ERR_OCI_SKILLS_LIMIT', `The packed skill exceeds ${LIMITS.compressedLayerBytes} bytes; remove large files`, {
-        details: { limit: LIMITS.compressedLayerBytes },
-      });
+      throw new OciSkillsError(
+        'ERR_OCI_SKILLS_LIMIT',
+        `The packed skill exceeds ${LIMITS.compressedLayerBytes} bytes; remove large files`,
+        {
+          details: { limit: LIMITS.compressedLayerBytes },
+        },
+      );
     }
     this.#chunks.push(bytes);
   }

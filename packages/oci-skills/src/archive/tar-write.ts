@@ -69,7 +69,9 @@ function paxBlocks(path: string, records: string): Buffer {
  */
 export function fileHeader(path: string, size: number, mtime: number): Buffer {
   if (size > MOST_OCTAL_11) {
-    throw new OciSkillsError('ERR_OCI_SKILLS_LIMIT', `\`${printable(path)}\` is too large for a tar archive`, { details: { path } });
+    throw new OciSkillsError('ERR_OCI_SKILLS_LIMIT', `\`${printable(path)}\` is too large for a tar archive`, {
+      details: { path },
+    });
   }
   const split = splitPath(path);
   const isTimeOctal = mtime >= 0 && mtime <= MOST_OCTAL_11;

@@ -74,7 +74,11 @@ class FieldReader {
     let found = false;
     const refuse = (what: string, node: Node): void => {
       found = true;
-      this.#report('skill/yaml-feature', `${what} not supported in front matter; write the value out`, this.#at(node.range?.[0] ?? 0));
+      this.#report(
+        'skill/yaml-feature',
+        `${what} not supported in front matter; write the value out`,
+        this.#at(node.range?.[0] ?? 0),
+      );
     };
     visit(root, {
       Alias: (_, node) => refuse('aliases are', node),
@@ -84,7 +88,8 @@ class FieldReader {
         if (node.tag !== undefined) refuse('tags are', node);
       },
       Pair: (_, pair) => {
-        if (isScalar(pair.key) && pair.key.type === 'PLAIN' && pair.key.value === '<<') refuse('merge keys are', pair.key);
+        if (isScalar(pair.key) && pair.key.type === 'PLAIN' && pair.key.value === '<<')
+          refuse('merge keys are', pair.key);
       },
     });
     return found;
@@ -132,14 +137,22 @@ export function readTextMap(field: Field, report: Report): ReadonlyMap<string, s
   const entries = new Map<string, string>();
   if (scalarText(field.value) === '') return entries;
   if (!isMap(field.value)) {
-    report('skill/metadata', '`metadata` must be a mapping of texts, such as `metadata:` and below it `  author: name`', field.place);
+    report(
+      'skill/metadata',
+      '`metadata` must be a mapping of texts, such as `metadata:` and below it `  author: name`',
+      field.place,
+    );
     return entries;
   }
   for (const pair of field.value.items) {
     const key = scalarText(pair.key);
     const value = scalarText(pair.value);
     if (key === undefined || value === undefined) {
-      report('skill/metadata', `\`metadata.${printable(key ?? '?')}\` must be a text; lists and mappings are not allowed below \`metadata\``, field.placeOf(pair.key));
+      report(
+        'skill/metadata',
+        `\`metadata.${printable(key ?? '?')}\` must be a text; lists and mappings are not allowed below \`metadata\``,
+        field.placeOf(pair.key),
+      );
       continue;
     }
     entries.set(key, value);

@@ -74,7 +74,11 @@ export function splitFrontMatter(source: Uint8Array | string): SplitFile | Split
   if (closing === undefined || Buffer.byteLength(text.slice(start, closing.start)) > LIMITS.frontMatterBytes) {
     const isTooLarge = Buffer.byteLength(text.slice(start)) > LIMITS.frontMatterBytes;
     return isTooLarge
-      ? fault('skill/front-matter-size', skipped + 1, `the front matter exceeds ${LIMITS.frontMatterBytes} bytes; move text below the closing \`---\``)
+      ? fault(
+          'skill/front-matter-size',
+          skipped + 1,
+          `the front matter exceeds ${LIMITS.frontMatterBytes} bytes; move text below the closing \`---\``,
+        )
       : fault('skill/front-matter-open', skipped + 1, 'the front matter is not closed; end it with a line `---`');
   }
   return {

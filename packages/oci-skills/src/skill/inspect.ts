@@ -14,12 +14,7 @@ export interface InspectedSkill {
   readonly files: readonly TreeEntry[];
 }
 
-function finding(
-  severity: SkillDiagnostic['severity'],
-  rule: string,
-  file: string,
-  message: string,
-): SkillDiagnostic {
+function finding(severity: SkillDiagnostic['severity'], rule: string, file: string, message: string): SkillDiagnostic {
   return { rule, severity, message, file: printable(file, 400) };
 }
 
@@ -35,7 +30,12 @@ function checkEntry(entry: TreeEntry, seen: Map<string, string>): SkillDiagnosti
   const fault = faults[entry.kind];
   if (fault !== undefined) return finding('error', fault[0], entry.path, `\`${shown}\` ${fault[1]}`);
   if (entry.kind === 'hidden') {
-    return finding('warning', 'skill/hidden-file', entry.path, `\`${shown}\` is hidden and does not become part of the skill`);
+    return finding(
+      'warning',
+      'skill/hidden-file',
+      entry.path,
+      `\`${shown}\` is hidden and does not become part of the skill`,
+    );
   }
   const why = pathFault(entry.path);
   if (why !== undefined) return finding('error', 'skill/file-name', entry.path, `\`${shown}\` ${why}; rename it`);
@@ -43,18 +43,32 @@ function checkEntry(entry: TreeEntry, seen: Map<string, string>): SkillDiagnosti
   const other = seen.get(key);
   seen.set(key, entry.path);
   if (other === undefined) return undefined;
-  return finding('error', 'skill/file-collision', entry.path, `\`${shown}\` and \`${printable(other)}\` are one file where case does not count; rename one`);
+  return finding(
+    'error',
+    'skill/file-collision',
+    entry.path,
+    `\`${shown}\` and \`${printable(other)}\` are one file where case does not count; rename one`,
+  );
 }
 
 function checkSizes(files: readonly TreeEntry[]): readonly SkillDiagnostic[] {
   const errors: SkillDiagnostic[] = [];
   if (files.length > LIMITS.files) {
-    errors.push(finding('error', 'skill/file-count', '.', `the skill has ${files.length} files; at most ${LIMITS.files} are allowed`));
+    errors.push(
+      finding(
+        'error',
+        'skill/file-count',
+        '.',
+        `the skill has ${files.length} files; at most ${LIMITS.files} are allowed`,
+      ),
+    );
   }
   let total = 0;
   for (const file of files) total += statSync(file.absolute, { throwIfNoEntry: false })?.size ?? 0;
   if (total > LIMITS.buildBytes) {
-    errors.push(finding('error', 'skill/size', '.', `the skill has ${total} bytes; at most ${LIMITS.buildBytes} can be built`));
+    errors.push(
+      finding('error', 'skill/size', '.', `the skill has ${total} bytes; at most ${LIMITS.buildBytes} can be built`),
+    );
   }
   return errors;
 }
@@ -70,7 +84,10 @@ function checkTree(directory: string, signal: AbortSignal | undefined) {
 
 function missing(files: readonly TreeEntry[]): SkillDiagnostic {
   const other = files.find(({ path }) => path.toLowerCase() === 'skill.md');
-  const advice = other === undefined ? 'create one with `name` and `description`' : `rename \`${printable(other.path)}\` to \`SKILL.md\``;
+  const advice =
+    other === undefined
+      ? 'create one with `name` and `description`'
+      : `rename \`${printable(other.path)}\` to \`SKILL.md\``;
   return finding('error', 'skill/missing', 'SKILL.md', `there is no SKILL.md; ${advice}`);
 }
 

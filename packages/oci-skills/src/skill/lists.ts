@@ -67,11 +67,19 @@ export function readRequirements(
   splitting: Splitting,
   report: Report,
 ): readonly SkillRequirement[] {
-  const items = field === undefined && metadata !== undefined ? metadata.split('\n') : readList(field, splitting, report);
+  const items =
+    field === undefined && metadata !== undefined ? metadata.split('\n') : readList(field, splitting, report);
   if (items.length > LIMITS.requirements) {
     const place = field?.place ?? { line: 1, column: 1 };
-    report('skill/requires-count', `\`toolhive.requires\` lists ${items.length} dependencies; at most ${LIMITS.requirements} are allowed`, place);
+    report(
+      'skill/requires-count',
+      `\`toolhive.requires\` lists ${items.length} dependencies; at most ${LIMITS.requirements} are allowed`,
+      place,
+    );
     return [];
   }
-  return items.map((item) => item.trim()).filter((item) => item !== '').map((reference) => ({ reference }));
+  return items
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+    .map((reference) => ({ reference }));
 }

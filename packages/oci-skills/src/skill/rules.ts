@@ -34,9 +34,13 @@ function nameFault(name: string): readonly [rule: string, message: string] | und
     return ['skill/name-length', `\`name\` is \`${shown}\`, ${name.length} characters long; it must have 2 to 64`];
   }
   if (!namePattern.test(name)) {
-    return ['skill/name-format', `\`name\` is \`${shown}\`; use lower-case letters, digits and hyphens, and begin and end with a letter or digit`];
+    return [
+      'skill/name-format',
+      `\`name\` is \`${shown}\`; use lower-case letters, digits and hyphens, and begin and end with a letter or digit`,
+    ];
   }
-  if (name.includes('--')) return ['skill/name-hyphens', `\`name\` is \`${shown}\`; two hyphens in a row are not allowed`];
+  if (name.includes('--'))
+    return ['skill/name-hyphens', `\`name\` is \`${shown}\`; two hyphens in a row are not allowed`];
   return undefined;
 }
 
@@ -48,7 +52,11 @@ function checkLength(fields: Fields, key: string, value: string, most: number, r
   if (length > most) {
     reports.error(`skill/${key}-length`, `\`${key}\` has ${length} characters; at most ${most} are allowed`, place);
   } else if (Buffer.byteLength(value) > most) {
-    reports.warning(`skill/${key}-bytes`, `\`${key}\` has ${length} characters but ${Buffer.byteLength(value)} bytes; programs that count bytes refuse more than ${most}`, place);
+    reports.warning(
+      `skill/${key}-bytes`,
+      `\`${key}\` has ${length} characters but ${Buffer.byteLength(value)} bytes; programs that count bytes refuse more than ${most}`,
+      place,
+    );
   }
 }
 
@@ -57,7 +65,11 @@ export function readText(fields: Fields, key: string, reports: Reports): string 
   const field = fields.get(key);
   const text = scalarText(field?.value);
   if (text !== undefined) return text;
-  reports.error('skill/field-type', `\`${key}\` must be a text; put it in quotes or below \`>-\``, field?.place ?? start);
+  reports.error(
+    'skill/field-type',
+    `\`${key}\` must be a text; put it in quotes or below \`>-\``,
+    field?.place ?? start,
+  );
   return '';
 }
 
@@ -80,10 +92,15 @@ export function checkUnknownFields(fields: Fields, isStrict: boolean, reports: R
   for (const { key, keyPlace: place } of fields.values()) {
     const shown = printable(key, 60);
     if (isStrict && (!known.has(key) || additions.has(key))) {
-      reports.error('skill/unknown-field', `\`${shown}\` is no field of the Agent Skills specification; put it below \`metadata\``, place);
+      reports.error(
+        'skill/unknown-field',
+        `\`${shown}\` is no field of the Agent Skills specification; put it below \`metadata\``,
+        place,
+      );
     } else if (!known.has(key)) {
       const meant = key.toLowerCase().replaceAll('_', '-');
-      if (known.has(meant)) reports.warning('skill/unknown-field', `\`${shown}\` is ignored; did you mean \`${meant}\`?`, place);
+      if (known.has(meant))
+        reports.warning('skill/unknown-field', `\`${shown}\` is ignored; did you mean \`${meant}\`?`, place);
     }
   }
 }

@@ -28,7 +28,11 @@ function readSkillFields(fields: Fields, body: string, options: SkillFileOptions
   const tools = fields.get('allowed-tools');
   const toolsText = scalarText(tools?.value);
   if (tools !== undefined && toolsText !== undefined && hasCommas(toolsText, splitting)) {
-    reports.warning('skill/allowed-tools-commas', '`allowed-tools` is separated by commas; the Agent Skills specification separates by spaces', tools.place);
+    reports.warning(
+      'skill/allowed-tools-commas',
+      '`allowed-tools` is separated by commas; the Agent Skills specification separates by spaces',
+      tools.place,
+    );
   }
   return {
     name,
@@ -37,7 +41,12 @@ function readSkillFields(fields: Fields, body: string, options: SkillFileOptions
     license: readText(fields, 'license', reports),
     compatibility,
     allowedTools: readList(tools, splitting, reports.error),
-    requires: readRequirements(fields.get('toolhive.requires'), metadata.get('toolhive.requires'), splitting, reports.error),
+    requires: readRequirements(
+      fields.get('toolhive.requires'),
+      metadata.get('toolhive.requires'),
+      splitting,
+      reports.error,
+    ),
     metadata,
     body,
   };
@@ -60,7 +69,11 @@ export function checkSkillFile(source: Uint8Array | string, options: SkillFileOp
   const fields = readFields(split.yaml, split.linesBefore, reports.error);
   if (fields === undefined) return { errors, warnings: [] };
   if (split.hasByteOrderMark) {
-    reports.warning('skill/byte-order-mark', 'the file starts with a byte order mark, which some clients take for text; save it without', { line: 1, column: 1 });
+    reports.warning(
+      'skill/byte-order-mark',
+      'the file starts with a byte order mark, which some clients take for text; save it without',
+      { line: 1, column: 1 },
+    );
   }
   const skill = readSkillFields(fields, split.body, options, reports);
   if (split.lineCount > ADVISED_LINES) {

@@ -13,13 +13,21 @@ export function inspectSkill(directory: string, options: ValidateSkillOptions): 
   expectAbsolute(directory, 'directory');
   const path = resolve(directory);
   if (!isDirectory(path)) {
-    throw new OciSkillsError('ERR_OCI_SKILLS_SKILL_MISSING', `\`${printable(path)}\` is no directory; name the directory that holds SKILL.md`, { details: { directory: path } });
+    throw new OciSkillsError(
+      'ERR_OCI_SKILLS_SKILL_MISSING',
+      `\`${printable(path)}\` is no directory; name the directory that holds SKILL.md`,
+      { details: { directory: path } },
+    );
   }
   try {
     return inspectDirectory(path, options);
   } catch (error) {
     if (OciSkillsError.is(error) || options.signal?.aborted === true) throw error;
-    throw new OciSkillsError('ERR_OCI_SKILLS_UNSAFE_FILE', `The skill in \`${printable(path)}\` cannot be read: ${(error as Error).message}; correct its permissions`, { cause: error, details: { directory: path } });
+    throw new OciSkillsError(
+      'ERR_OCI_SKILLS_UNSAFE_FILE',
+      `The skill in \`${printable(path)}\` cannot be read: ${(error as Error).message}; correct its permissions`,
+      { cause: error, details: { directory: path } },
+    );
   }
 }
 
@@ -31,9 +39,6 @@ export function inspectSkill(directory: string, options: ValidateSkillOptions): 
  *   `ERR_OCI_SKILLS_LIMIT` when it holds far too much, `ERR_OCI_SKILLS_UNSAFE_FILE` when it cannot be read
  * @see https://agentskills.io/specification
  */
-export async function validateSkill(
-  directory: string,
-  options: ValidateSkillOptions = {},
-): Promise<SkillValidation> {
+export async function validateSkill(directory: string, options: ValidateSkillOptions = {}): Promise<SkillValidation> {
   return inspectSkill(directory, options).validation;
 }

@@ -53,7 +53,11 @@ class Walk {
   #add(directory: string, prefix: string, child: Dirent<Buffer>): void {
     this.#count += 1;
     if (this.#count > MOST_ENTRIES) {
-      throw new OciSkillsError('ERR_OCI_SKILLS_LIMIT', `\`${printable(directory)}\` holds more than ${MOST_ENTRIES} files and directories; a skill may have ${LIMITS.files} files`, { details: { limit: MOST_ENTRIES } });
+      throw new OciSkillsError(
+        'ERR_OCI_SKILLS_LIMIT',
+        `\`${printable(directory)}\` holds more than ${MOST_ENTRIES} files and directories; a skill may have ${LIMITS.files} files`,
+        { details: { limit: MOST_ENTRIES } },
+      );
     }
     const name = child.name.toString('utf8');
     const path = prefix + name;
