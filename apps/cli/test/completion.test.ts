@@ -29,7 +29,7 @@ describe('thv __complete', () => {
     [['r'], ['run', 'rm']],
     [
       ['group', ''],
-      ['create', 'list', 'rm'],
+      ['create', 'list', 'rm', 'help'],
     ],
     [['mcp', 'list', 'p'], ['prompts']],
     [

@@ -72,20 +72,16 @@ export function createGroupStore(paths: Pick<Paths, 'groups'>): GroupStore {
   /** Other members of the file stay as they are, also those that this version does not know. */
   async function writeSkills(name: string, skills: readonly string[]): Promise<void> {
     await mkdir(paths.groups, { recursive: true, mode: 0o700 });
-    const fields = (await readJsonObject(pathOf(name), `correct or remove ${pathOf(name)}`)) ?? {
-      name,
-      registered_clients: [],
-    };
+    const found = await readJsonObject(pathOf(name), `correct or remove ${pathOf(name)}`);
+    const fields = found === undefined ? { name, registered_clients: [] } : Object.fromEntries(found);
     await writeJson(pathOf(name), { ...fields, skills: [...skills].sort() });
   }
 
   async function removeSkill(name: string, skill: string): Promise<void> {
     const skills = await skillsOf(name);
-    if (skills.includes(skill))
-      await writeSkills(
-        name,
-        skills.filter((other) => other !== skill),
-      );
+    if (!skills.includes(skill)) return;
+    const rest = skills.filter((other) => other !== skill);
+    await writeSkills(name, rest);
   }
 
   return {

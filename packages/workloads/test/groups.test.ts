@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createGroupStore } from '../src/index.js';
@@ -43,5 +43,44 @@ describe('groups', () => {
     const groups = createGroupStore(await temporaryPaths());
     await expect(groups.create('../x')).rejects.toMatchObject({ code: 'ERR_WORKLOADS_NAME' });
     await expect(groups.create('')).rejects.toThrow('group name cannot be empty');
+  });
+
+  it('keeps skills beside everything else that is in the file', async () => {
+    const paths = await temporaryPaths();
+    const groups = createGroupStore(paths);
+    await groups.create('web');
+    const path = join(paths.groups, 'web.json');
+    await writeFile(path, JSON.stringify({ name: 'web', registered_clients: ['cursor'], future: { a: 1 } }));
+    expect(await groups.addSkill('web', 'pdf')).toBe(true);
+    expect(await groups.addSkill('web', 'docs')).toBe(true);
+    expect(await groups.addSkill('web', 'pdf')).toBe(false);
+    expect(await groups.skillsOf('web')).toEqual(['docs', 'pdf']);
+    expect(await groups.list()).toContainEqual({
+      name: 'web',
+      registered_clients: ['cursor'],
+      skills: ['docs', 'pdf'],
+    });
+    await groups.addSkill('default', 'pdf');
+    await groups.removeSkillFromAll('pdf');
+    expect(await groups.skillsOf('default')).toEqual([]);
+    await groups.removeSkill('web', 'docs');
+    await groups.removeSkill('web', 'docs');
+    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({
+      name: 'web',
+      registered_clients: ['cursor'],
+      future: { a: 1 },
+      skills: [],
+    });
+    await expect(groups.addSkill('nobody', 'pdf')).rejects.toMatchObject({ code: 'ERR_WORKLOADS_GROUP_NOT_FOUND' });
+  });
+
+  it('loses nothing of a broken file when a skill is added', async () => {
+    const paths = await temporaryPaths();
+    const groups = createGroupStore(paths);
+    await groups.create('web');
+    const path = join(paths.groups, 'web.json');
+    await writeFile(path, '{"registered_clients": ["cursor"]');
+    await expect(groups.addSkill('web', 'pdf')).rejects.toMatchObject({ code: 'ERR_WORKLOADS_FILE' });
+    expect(await readFile(path, 'utf8')).toBe('{"registered_clients": ["cursor"]');
   });
 });
