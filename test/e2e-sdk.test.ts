@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { officialClients } from './support/official-clients.js';
+import { officialClients } from './doubles/src/index.js';
 import { runThv } from './support/thv.js';
 import type { RunningThv } from './support/thv.js';
 

@@ -1,8 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hostileServer, isAlive, openSession, readAll, rssBytes, send, until } from './doubles/src/index.js';
+import {
+  hostileServer,
+  isAlive,
+  officialClients,
+  openSession,
+  readAll,
+  rssBytes,
+  send,
+  until,
+} from './doubles/src/index.js';
 import type { McpSession } from './doubles/src/index.js';
-import { officialClients } from './support/official-clients.js';
 import { runThv } from './support/thv.js';
 import type { RunningThv } from './support/thv.js';
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** Where a hostile server dies. `call`: before it answers; `mid-call`: in the middle of its answer. */
@@ -75,4 +76,7 @@ export function hostileServerInShell(script: HostileScript = {}): Command {
  * JSON text of what the tool `lossless` answers with: integers above 2^53, number spellings, key order, separators
  * U+2028 and U+2029, spaces, private and bidi code points, emoji with joiners. A proxy hands it on byte for byte.
  */
-export { LOSSLESS_RESULT as losslessResult } from './children/tools.mjs';
+export const losslessResult: string = readFileSync(
+  new URL('./children/lossless-result.txt', import.meta.url),
+  'utf8',
+).trimEnd();

@@ -18,6 +18,8 @@ export { hostileServer, hostileServerInShell, hostileServerPath, losslessResult 
 export type { Command, CrashPoint, HostileScript } from './hostile-server.js';
 export { openSession, readAll, send } from './mcp-session.js';
 export type { McpSession, OpenResponse, ReadResponse, RpcMessage, SendOptions, SessionOptions } from './mcp-session.js';
+export { officialClients } from './official-clients.js';
+export type { OfficialClient, Person } from './official-clients.js';
 export {
   cpuNanoseconds,
   descendants,

@@ -1,14 +1,13 @@
 // What the hostile server does when a tool of that name is called. Every loop is bounded by an argument and a limit.
+import { readFileSync } from 'node:fs';
 import { die } from './output.mjs';
 
 const LIMIT = 200_000;
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
 const bounded = (value, fallback) => Math.min(Math.max(0, Math.trunc(value ?? fallback)), LIMIT);
 
-/** Numbers, key order and code points that a careless proxy loses; also exported to tests by `lossless.ts`. */
-export const LOSSLESS_RESULT =
-  '{"content":[{"type":"text","text":"nbsp\u00A0 ideographic\u3000 separators\u2028\u2029 family\u{1F468}\u200D\u{1F469}\u200D\u{1F467} replacement\uFFFD private\uE000 bidi\u200F"}],' +
-  '"structuredContent":{"z":1,"a":12345678901234567890123,"10":0.10,"2":1e400,"small":-0,"escaped":"\\u00e9\\/"}}';
+/** Numbers, key order and code points that a careless proxy loses. */
+const losslessResult = readFileSync(new URL('./lossless-result.txt', import.meta.url), 'utf8').trimEnd();
 
 function repeat(state, count, send) {
   for (let index = 1; index <= count; index += 1) send(index);
@@ -84,7 +83,7 @@ const tools = {
   raw: ({ output }, _message, args, idText) =>
     output.line(`{"jsonrpc":"2.0","id":${idText},"result":${String(args.result)}}`),
   lossless: ({ output }, _message, _args, idText) =>
-    output.line(`{"jsonrpc":"2.0","id":${idText},"result":${LOSSLESS_RESULT}}`),
+    output.line(`{"jsonrpc":"2.0","id":${idText},"result":${losslessResult}}`),
   lines: ({ output }, { id }, args, idText) => {
     for (const line of args.lines ?? []) output.raw(`${line.replaceAll('$ID', idText)}\n`);
     if (args.answer !== false) output.result(id, text('done'));

@@ -1,1 +1,0 @@
-export declare const LOSSLESS_RESULT: string;
