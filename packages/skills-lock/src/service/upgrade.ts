@@ -21,7 +21,6 @@ import { installTree } from './install.js';
 import { exclusively, inTransaction } from './lock-session.js';
 import { dropStaleEdges } from './stale-edges.js';
 import { reasonOf, translate, translated } from './translate.js';
-import { describeSigner } from './trust.js';
 
 /** Moves locked skills to what their sources stand for now, or reports what would move. */
 export async function upgrade(
@@ -153,7 +152,7 @@ async function probeSigner(
       return { changed: false, identity: '' };
     }
     const observed = await observe(context, candidate, signal);
-    return { changed: !matches(pinned, observed), identity: describeSigner(observed) };
+    return { changed: !matches(pinned, observed), identity: identityOf(observed) };
   } catch (error) {
     if (
       OciSkillsError.is(error) &&
@@ -161,11 +160,14 @@ async function probeSigner(
     )
       return { changed: true, identity: '' };
     if (OciSkillsError.is(error) && error.code === 'ERR_OCI_SKILLS_KEYLESS_SIGNED') {
-      return { changed: true, identity: describeSigner(await observe(context, candidate, signal)) };
+      return { changed: true, identity: identityOf(await observe(context, candidate, signal)) };
     }
     throw error;
   }
 }
+
+const identityOf = ({ signerIdentity = '', repositoryUri = '' }: Provenance): string =>
+  signerIdentity.startsWith('/') ? repositoryUri + signerIdentity : signerIdentity;
 
 async function observe(
   context: ServiceContext,
