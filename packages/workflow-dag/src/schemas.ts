@@ -57,16 +57,30 @@ function compile(schema: JsonObject): Schema | BrokenSchema {
   return 'check' in second ? second : first;
 }
 
-function compileAs(schema: JsonObject, dialect: '2020-12' | 'draft-07'): Schema | BrokenSchema {
-  // An instance a schema: a shared one would remember every $id that it ever saw.
+type Dialect = '2020-12' | 'draft-07';
+
+const META = {
+  '2020-12': 'https://json-schema.org/draft/2020-12/schema',
+  'draft-07': 'http://json-schema.org/draft-07/schema',
+} as const;
+
+/** The schemas of schemas take long to compile, and are the same for all. */
+const metas = new Map<Dialect, Ajv | Ajv2020>();
+
+function instance(dialect: Dialect): Ajv | Ajv2020 {
   const ajv = dialect === '2020-12' ? new Ajv2020(OPTIONS) : new Ajv(OPTIONS);
   formats.default.default(ajv);
+  return ajv;
+}
+
+function compileAs(schema: JsonObject, dialect: Dialect): Schema | BrokenSchema {
+  const meta = metas.get(dialect) ?? instance(dialect);
+  metas.set(dialect, meta);
   const { $schema: _dialect, ...body } = schema;
   try {
-    const meta =
-      dialect === '2020-12' ? 'https://json-schema.org/draft/2020-12/schema' : 'http://json-schema.org/draft-07/schema';
-    if (ajv.validate(meta, body) !== true) return { problems: problemsOf(ajv.errors) };
-    const validate = ajv.compile(body);
+    if (meta.validate(META[dialect], body) !== true) return { problems: problemsOf(meta.errors) };
+    // An instance a schema: a shared one would remember every $id that it ever saw.
+    const validate = instance(dialect).compile(body);
     return { check: (value) => check(validate, value) };
   } catch (error) {
     return { problems: [{ pointer: '', message: error instanceof Error ? error.message : String(error) }] };

@@ -37,10 +37,13 @@ describe('text', () => {
 
   it('of a float is read back whatever its spelling', () => {
     fc.assert(
-      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
-        expect(parseFloat64(String(value))).toEqual({ ok: true, value });
-        expect(parseFloat64(value.toExponential())).toEqual({ ok: true, value });
-      }),
+      fc.property(
+        fc.double({ noNaN: true, noDefaultInfinity: true }).filter((value) => !Object.is(value, -0)),
+        (value) => {
+          expect(parseFloat64(String(value))).toEqual({ ok: true, value });
+          expect(parseFloat64(value.toExponential())).toEqual({ ok: true, value });
+        },
+      ),
     );
     expect(['1__0', '_1', '1_', '0x_1p0', '-0x1.8p1', '0x1'].map((text) => parseFloat64(text).ok)).toEqual([
       false,

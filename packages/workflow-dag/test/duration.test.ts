@@ -30,7 +30,11 @@ describe('a duration', () => {
 
   it('is the same after printing and reading', () => {
     const nanoseconds = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
-    fc.assert(fc.property(nanoseconds, (value) => expect(parseDuration(formatDuration(value))).toBe(value)));
+    fc.assert(
+      fc.property(nanoseconds, (value) => {
+        expect(parseDuration(formatDuration(value))).toBe(value);
+      }),
+    );
   });
 
   it('fails with an error of this package for any other text', () => {

@@ -65,7 +65,7 @@ export function choice<T extends string>(
   if (found !== undefined) return found;
   const near = typeof field.value === 'string' ? nearest(field.value, words) : undefined;
   const got = typeof field.value === 'string' ? JSON.stringify(shortValue(field.value)) : typeName(field.value);
-  const remedy = hint ?? (near === undefined ? undefined : `did you mean "${near}"?`);
+  const remedy = hint ?? (near === undefined ? 'write one of these words' : `did you mean "${near}"?`);
   field.report(code, `${field.path} must be one of: ${words.join(', ')} (got ${got})`, { hint: remedy });
   return undefined;
 }

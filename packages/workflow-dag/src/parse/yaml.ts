@@ -115,7 +115,9 @@ class TreeReader {
   read(): { readonly tree: Tree | undefined; readonly issues: readonly Issue[] } {
     for (const error of this.#document.errors) {
       const place = this.#place(error.pos[0]) ?? START;
-      this.#issues.push(issue('workflow/syntax', `the file is no YAML: ${error.message}`, place));
+      this.#issues.push(
+        issue('workflow/syntax', `the file is no YAML: ${error.message}`, place, 'correct the text at this place'),
+      );
     }
     for (const warning of this.#document.warnings) {
       const place = this.#place(warning.pos[0]) ?? START;

@@ -1,10 +1,13 @@
 import type { JsonObject } from '../json.js';
 import { closed, definitions } from './parts.js';
 
+const DEFINITION = 'VirtualMCPCompositeToolDefinition';
+const LIST_KEYS: readonly JsonObject[] = [{ required: ['compositeTools'] }, { required: ['compositeToolRefs'] }];
+
 const kubernetes = closed(
   {
     apiVersion: { enum: ['toolhive.stacklok.dev/v1beta1', 'toolhive.stacklok.dev/v1alpha1'] },
-    kind: { const: 'VirtualMCPCompositeToolDefinition' },
+    kind: { const: DEFINITION },
     metadata: {
       type: 'object',
       properties: { name: { type: 'string', minLength: 1, maxLength: 253 }, namespace: { type: 'string' } },
@@ -38,17 +41,12 @@ export const definitionSchema: JsonObject = {
   $id: 'urn:thv:workflow-definition:1',
   title: 'Workflow',
   type: 'object',
-  if: { properties: { kind: { const: 'VirtualMCPCompositeToolDefinition' } }, required: ['kind'] },
-  then: { $ref: '#/$defs/kubernetes' },
-  else: {
-    if: { required: ['kind'] },
-    then: { description: 'Another Kubernetes object.' },
-    else: {
-      if: { anyOf: [{ required: ['compositeTools'] }, { required: ['compositeToolRefs'] }] },
-      then: { $ref: '#/$defs/list' },
-      else: { $ref: '#/$defs/workflow' },
-    },
-  },
+  oneOf: [
+    { properties: { kind: { const: DEFINITION } }, required: ['kind'], $ref: '#/$defs/kubernetes' },
+    { properties: { kind: { not: { const: DEFINITION } } }, required: ['kind'], description: 'Another object.' },
+    { not: { required: ['kind'] }, anyOf: LIST_KEYS, $ref: '#/$defs/list' },
+    { not: { anyOf: [{ required: ['kind'] }, ...LIST_KEYS] }, $ref: '#/$defs/workflow' },
+  ],
   $defs: { kubernetes, list, ...definitions },
 };
 

@@ -4,7 +4,7 @@ import { isObject, own } from '../json.js';
 import type { ValidationContext } from './context.js';
 import type { TemplateUse } from './templates.js';
 
-const SPELLINGS = ['true', 'True', 'TRUE', 'false', 'False', 'FALSE'];
+const SPELLINGS = new Set(['true', 'True', 'TRUE', 'false', 'False', 'FALSE']);
 
 /** Conditions that cannot work, and comparisons that Go refuses. */
 export function checkConditions(context: ValidationContext, edges: Edges, uses: readonly TemplateUse[]): void {
@@ -44,7 +44,7 @@ function checkText({ cursor, owner, source, analysis }: TemplateUse): void {
     });
   if (analysis.constant) {
     const text = analysis.texts.join('');
-    if (SPELLINGS.includes(text)) return;
+    if (SPELLINGS.has(text)) return;
     report(
       `is always ${JSON.stringify(text.slice(0, 60))}, which is neither true nor false`,
       'write a template: "{{eq .params.a "b"}}"',
