@@ -56,6 +56,11 @@ export class Budget implements RenderBudget {
     this.#countFrom = Math.floor(limits.maxOutputBytes / 3);
   }
 
+  /** The place that a limit is blamed on, with ` at ` before it. */
+  where(): string {
+    return '';
+  }
+
   get output(): string {
     return this.#output;
   }
@@ -82,7 +87,7 @@ export class Budget implements RenderBudget {
     if (left < 0) {
       throw new GoTemplateError(
         'ERR_GO_TEMPLATE_STEPS',
-        `template stopped after ${maxSteps} steps; simplify it or raise \`maxSteps\``,
+        `template stopped after ${maxSteps} steps${this.where()}; simplify it or raise \`maxSteps\``,
         { details: { maxSteps } },
       );
     }
@@ -111,7 +116,7 @@ export class Budget implements RenderBudget {
     const { maxOutputBytes } = this.#limits;
     throw new GoTemplateError(
       'ERR_GO_TEMPLATE_OUTPUT',
-      `template output too large: ${bytes} bytes or more (max ${maxOutputBytes}); raise \`maxOutputBytes\``,
+      `template output too large: ${bytes} bytes or more (max ${maxOutputBytes})${this.where()}; raise \`maxOutputBytes\``,
       { details: { maxOutputBytes } },
     );
   }

@@ -4,18 +4,34 @@ import { escapeHtml, escapeJs, escapeQuery } from './escape.js';
 import type { Callable } from './function.js';
 import { sprint, sprintf, sprintln } from './printf.js';
 import { byteLength, decode, encode } from './text.js';
-import { BOXED, element, GoInteger, integerOf, isTrue, kindOf, lookup, mapSize, roughSize, typeName } from './value.js';
+import {
+  BOXED,
+  element,
+  GoInteger,
+  integerOf,
+  isTrue,
+  kindOf,
+  KEYS_PER_STEP,
+  lookup,
+  mapSize,
+  typeName,
+} from './value.js';
 
-/** Reading so many elements costs a step. */
-const ELEMENTS_PER_STEP = 8;
+/** Copying so many elements costs a step, and so does reading so many characters as bytes. */
+const ELEMENTS_PER_STEP = 16;
+const CHARACTERS_PER_STEP = 64;
+/** An escaper that adds so many characters takes a step. */
+const ADDED_PER_STEP = 8;
 
 function isMissing(value: unknown): boolean {
   const kind = kindOf(value);
   return kind === 'invalid' || kind === 'nil';
 }
 
-function spendMap(map: object, budget: RenderBudget): void {
-  budget.spend(Math.floor(roughSize(map) / ELEMENTS_PER_STEP));
+/** The bytes of a text, and their cost. */
+function bytesOf(text: string, budget: RenderBudget): Uint8Array {
+  budget.spend(Math.floor(text.length / CHARACTERS_PER_STEP));
+  return encode(text);
 }
 
 function length(value: unknown, budget: RenderBudget): bigint {
@@ -30,11 +46,16 @@ function length(value: unknown, budget: RenderBudget): bigint {
     case 'slice':
       return BigInt((value as readonly unknown[]).length);
     case 'map':
-      spendMap(value as object, budget);
-      return BigInt(mapSize(value as object));
+      return BigInt(sizeOf(value as object, budget));
     default:
       throw new Error(`len of type ${typeName(value)}`);
   }
+}
+
+function sizeOf(map: object, budget: RenderBudget): number {
+  const size = mapSize(map);
+  budget.spend(Math.floor(size / KEYS_PER_STEP));
+  return size;
 }
 
 /** An index into something of this length, which may be the length itself. */
@@ -54,7 +75,7 @@ function indexMap(map: object, index: unknown): unknown {
   throw new Error(`value has type ${typeName(index)}; should be string`);
 }
 
-function indexOne(item: unknown, index: unknown): unknown {
+function indexOne(item: unknown, index: unknown, budget: RenderBudget): unknown {
   switch (kindOf(item)) {
     case 'nil':
     case 'invalid':
@@ -66,7 +87,7 @@ function indexOne(item: unknown, index: unknown): unknown {
       return element(values[at]);
     }
     case 'string': {
-      const bytes = encode(item as string);
+      const bytes = bytesOf(item as string, budget);
       const at = indexOf(index, bytes.length);
       const byte = bytes[at];
       if (byte === undefined) throw new Error('reflect: string index out of range');
@@ -79,9 +100,9 @@ function indexOne(item: unknown, index: unknown): unknown {
   }
 }
 
-function index([item, ...indexes]: readonly unknown[]): unknown {
+function index([item, ...indexes]: readonly unknown[], budget: RenderBudget): unknown {
   if (isMissing(item)) throw new Error('index of untyped nil');
-  return indexes.reduce(indexOne, item);
+  return indexes.reduce((inner, at) => indexOne(inner, at, budget), item);
 }
 
 function slice([item, ...indexes]: readonly unknown[], budget: RenderBudget): unknown {
@@ -90,7 +111,7 @@ function slice([item, ...indexes]: readonly unknown[], budget: RenderBudget): un
   const kind = kindOf(item);
   if (kind === 'string' && indexes.length === 3) throw new Error('cannot 3-index slice a string');
   if (kind !== 'string' && kind !== 'slice') throw new Error(`can't slice item of type ${typeName(item)}`);
-  const values = kind === 'string' ? encode(item as string) : (item as readonly unknown[]);
+  const values = kind === 'string' ? bytesOf(item as string, budget) : (item as readonly unknown[]);
   const [low = 0, high = values.length, most = values.length] = indexes.map((at) => indexOf(at, values.length));
   if (low > high) throw new Error(`invalid slice index: ${low} > ${high}`);
   if (high > most) throw new Error(`invalid slice index: ${high} > ${most}`);
@@ -112,9 +133,11 @@ function escaper(escape: (text: string) => string): Callable {
     parameters: [],
     variadic: 'any',
     call: (args, budget) => {
-      const text = escape(printable(args, budget));
-      budget.fits(text.length);
-      return text;
+      const text = printable(args, budget);
+      const escaped = escape(text);
+      budget.spend(Math.floor((escaped.length - text.length) / ADDED_PER_STEP));
+      budget.fits(escaped.length);
+      return escaped;
     },
   };
 }

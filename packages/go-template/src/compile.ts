@@ -16,10 +16,7 @@ import type { ActionNode, BranchNode, Statement, TemplateNode } from './nodes.js
 import type { Trees } from './parse.js';
 import { sprint } from './printf.js';
 import { quote } from './quote.js';
-import { element, GoInteger, integerOf, isTrue, kindOf, lookup, roughSize, sortedKeys } from './value.js';
-
-/** Sorting so many keys costs a step. */
-const KEYS_PER_STEP = 8;
+import { element, GoInteger, integerOf, isTrue, kindOf, KEYS_PER_STEP, lookup, sortedKeys } from './value.js';
 
 /** A value as an action prints it. */
 function textOf(value: unknown, machine: Machine): string {
@@ -134,8 +131,8 @@ function iterate(machine: Machine, value: unknown, turn: Turn, variables: number
     }
     case 'map': {
       const map = value as object;
-      machine.spend(Math.floor(roughSize(map) / KEYS_PER_STEP));
       const keys = sortedKeys(map);
+      machine.spend(Math.floor(keys.length / KEYS_PER_STEP));
       for (const key of keys) if (!turn(machine, key, element(lookup(map, key)), true)) break;
       return keys.length > 0;
     }
@@ -180,7 +177,9 @@ function compileTemplate(node: TemplateNode, functions: Functions): Run {
     machine.node = node;
     const run = machine.program.bodies.get(name);
     if (run === undefined) return machine.fail(`template ${quote(name)} not defined`);
-    if (machine.depth >= MAX_TEMPLATE_DEPTH) machine.fail(`exceeded maximum template depth (${MAX_TEMPLATE_DEPTH})`);
+    if (machine.depth >= MAX_TEMPLATE_DEPTH) {
+      machine.fail(`exceeded maximum template depth (${MAX_TEMPLATE_DEPTH})`, undefined, 'ERR_GO_TEMPLATE_DEPTH');
+    }
     machine.call(name, run, evaluate(machine));
     return CONTINUE_ON;
   };

@@ -5,6 +5,11 @@ import { encodeJson } from './json-encode.js';
 import { quote } from './quote.js';
 import type { GoValue } from './value.js';
 
+/** Reading so much JSON costs a step. */
+const DECODED_PER_STEP = 32;
+/** Quoting that adds so many characters takes a step. */
+const ADDED_PER_STEP = 8;
+
 function explained<T>(what: string, action: () => T): T {
   try {
     return action();
@@ -15,8 +20,8 @@ function explained<T>(what: string, action: () => T): T {
 }
 
 function quoted([text]: readonly GoValue[], budget: RenderBudget): string {
-  budget.fits((text as string).length);
   const literal = quote(text as string);
+  budget.spend(Math.floor((literal.length - (text as string).length) / ADDED_PER_STEP));
   budget.fits(literal.length);
   return literal;
 }
@@ -32,7 +37,10 @@ export const extraFunctions = Object.freeze({
   },
   fromJson: {
     parameters: ['string'],
-    call: ([text]) => explained('failed to unmarshal JSON', () => decodeJson(text as string) as GoValue),
+    call: ([text], budget) => {
+      budget.spend(Math.floor((text as string).length / DECODED_PER_STEP));
+      return explained('failed to unmarshal JSON', () => decodeJson(text as string) as GoValue);
+    },
   },
   quote: { parameters: ['string'], call: quoted },
 } satisfies Readonly<Record<string, TemplateFunction>>) as Readonly<

@@ -1,12 +1,26 @@
 import type { RenderBudget } from './budget.js';
 import { tooDeep } from './errors.js';
-import { formatFloat, type FloatFormat } from './float.js';
+import { floatText, formatFloat, type FloatFormat } from './float.js';
 import { canBackquote, describeRune, quote, quoteRune, quoteToAscii } from './quote.js';
 import { encode, firstRunes, normalize, runeCount } from './text.js';
-import { element, GoComplex, GoInteger, integerOf, kindOf, lookup, NilMap, sortedKeys, typeName } from './value.js';
+import {
+  element,
+  GoComplex,
+  GoInteger,
+  integerOf,
+  KEYS_PER_STEP,
+  kindOf,
+  lookup,
+  NilMap,
+  sortedKeys,
+  typeName,
+} from './value.js';
 
 /** Values nested deeper than this are not printed. */
 const MAX_DEPTH = 1000;
+
+/** Printing so many elements costs a step. */
+const ELEMENTS_PER_STEP = 16;
 
 /** An address for `%p`, which nothing here has. */
 const ADDRESS = 0xc000012000n;
@@ -143,6 +157,7 @@ export class Formatter {
     this.write(this.goSyntax ? '[]interface {}{' : '[');
     for (let i = 0; i < values.length; i += 1) {
       if (i > 0) this.write(this.goSyntax ? ', ' : ' ');
+      if (i % ELEMENTS_PER_STEP === 0) this.#budget.spend(1);
       this.#inner(values[i], verb);
     }
     this.write(this.goSyntax ? '}' : ']');
@@ -151,7 +166,9 @@ export class Formatter {
   #map(map: object, verb: string): void {
     if (this.goSyntax && map instanceof NilMap) return this.write('map[string]interface {}(nil)');
     this.write(this.goSyntax ? 'map[string]interface {}{' : 'map[');
-    for (const [index, key] of sortedKeys(map).entries()) {
+    const keys = sortedKeys(map);
+    this.#budget.spend(Math.floor(keys.length / KEYS_PER_STEP));
+    for (const [index, key] of keys.entries()) {
       if (index > 0) this.write(this.goSyntax ? ', ' : ' ');
       this.#textual(key, verb);
       this.write(':');
@@ -265,7 +282,7 @@ export class Formatter {
   #float(value: number, whole: unknown, verb: string): void {
     switch (verb) {
       case 'v':
-        return this.#number(value, 'g', -1);
+        return this.#plain() ? this.write(floatText(value)) : this.#number(value, 'g', -1);
       case 'b':
       case 'g':
       case 'G':
@@ -281,6 +298,11 @@ export class Formatter {
       default:
         return this.#badVerb(whole, verb);
     }
+  }
+
+  /** True if no flag, width or precision changes how a number looks. */
+  #plain(): boolean {
+    return this.width < 0 && this.precision < 0 && !this.plus && !this.space;
   }
 
   #number(value: number, format: FloatFormat, usual: number): void {

@@ -2,7 +2,7 @@ import type { RenderBudget } from './budget.js';
 import { tooDeep } from './errors.js';
 import { formatFloat } from './float.js';
 import { escapedByte } from './text.js';
-import { element, GoComplex, integerOf, kindOf, lookup, NilMap, sortedKeys } from './value.js';
+import { element, GoComplex, integerOf, KEYS_PER_STEP, kindOf, lookup, NilMap, sortedKeys } from './value.js';
 
 /** Values nested deeper than this are not encoded. */
 const MAX_DEPTH = 1000;
@@ -30,9 +30,15 @@ function escapeCharacter(character: string): string {
 /** Printable ASCII that needs no escape. */
 const PLAIN = /^[ !#-%'-;=?-[\]-~]*$/;
 
-function encodeText(text: string): string {
+/** Escapes that add so many characters cost a step, and so do so many elements. */
+const ADDED_PER_STEP = 8;
+const ELEMENTS_PER_STEP = 16;
+
+function encodeText(text: string, budget: RenderBudget): string {
   if (PLAIN.test(text)) return `"${text}"`;
-  return `"${text.replace(/["\\<>&\u2028\u2029\u0000-\u001f]|\p{Surrogate}/gu, escapeCharacter)}"`;
+  const escaped = text.replace(/["\\<>&\u2028\u2029\u0000-\u001f]|\p{Surrogate}/gu, escapeCharacter);
+  budget.spend(Math.floor((escaped.length - text.length) / ADDED_PER_STEP));
+  return `"${escaped}"`;
 }
 
 function encodeFloat(value: number): string {
@@ -71,7 +77,7 @@ class Encoder {
       case 'float':
         return this.#write(encodeFloat(value as number));
       case 'string':
-        return this.#write(encodeText(value as string));
+        return this.#write(encodeText(value as string, this.#budget));
       case 'complex':
         throw new Error('json: unsupported type: complex128');
       default:
@@ -92,15 +98,18 @@ class Encoder {
     this.#write('[');
     for (let i = 0; i < values.length; i += 1) {
       if (i > 0) this.#write(',');
+      if (i % ELEMENTS_PER_STEP === 0) this.#budget.spend(1);
       this.encode(values[i]);
     }
     this.#write(']');
   }
 
   #object(map: object): void {
+    const keys = sortedKeys(map);
+    this.#budget.spend(Math.floor(keys.length / KEYS_PER_STEP));
     this.#write('{');
-    for (const [index, key] of sortedKeys(map).entries()) {
-      this.#write(`${index > 0 ? ',' : ''}${encodeText(key)}:`);
+    for (const [index, key] of keys.entries()) {
+      this.#write(`${index > 0 ? ',' : ''}${encodeText(key, this.#budget)}:`);
       this.encode(element(lookup(map, key)));
     }
     this.#write('}');

@@ -1,5 +1,5 @@
 import { Aborted, Budget, type Limits } from './budget.js';
-import { GoTemplateError, isStackOverflow } from './errors.js';
+import { GoTemplateError, isStackOverflow, type GoTemplateErrorCode } from './errors.js';
 import { printNode, type CommandNode, type Expression, type TemplateNode } from './nodes.js';
 import { quote } from './quote.js';
 import { byteLength, toOutput } from './text.js';
@@ -114,17 +114,26 @@ export class Machine extends Budget {
     this.boxed = boxed;
   }
 
+  /** Line and column of the current node. */
+  #place(): { line: number; column: number } {
+    const before = this.program.source.slice(0, this.node?.pos ?? 0);
+    const lineStart = before.lastIndexOf('\n') + 1;
+    return { line: before.split('\n').length, column: byteLength(before.slice(lineStart)) };
+  }
+
+  override where(): string {
+    if (this.node === undefined) return '';
+    const { line, column } = this.#place();
+    return ` at ${this.program.name}:${line}:${column}`;
+  }
+
   /** Ends the execution with an error at the current node. */
-  fail(problem: string, cause?: unknown): never {
-    const { name, source } = this.program;
-    const { node } = this;
-    const pos = node?.pos ?? 0;
-    const lineStart = source.lastIndexOf('\n', pos - 1) + 1;
-    const line = pos === 0 ? 1 : source.slice(0, pos).split('\n').length;
-    const column = byteLength(source.slice(pos === 0 ? 0 : lineStart, pos));
-    const context = node === undefined ? '' : printNode(node);
-    const message = `template: ${name}:${line}:${column}: executing ${quote(this.template)} at <${context}>: ${problem}`;
-    throw new GoTemplateError('ERR_GO_TEMPLATE_EXEC', toOutput(message), {
+  fail(problem: string, cause?: unknown, code: GoTemplateErrorCode = 'ERR_GO_TEMPLATE_EXEC'): never {
+    const { line, column } = this.#place();
+    const context = this.node === undefined ? '' : printNode(this.node);
+    const place = `${this.program.name}:${line}:${column}`;
+    const message = `template: ${place}: executing ${quote(this.template)} at <${context}>: ${problem}`;
+    throw new GoTemplateError(code, toOutput(message), {
       line,
       column,
       cause,

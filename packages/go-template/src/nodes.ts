@@ -13,14 +13,17 @@ export type Expression =
   | { readonly kind: 'dot'; readonly pos: number }
   | { readonly kind: 'nil'; readonly pos: number };
 
+/** `command | command`, with the variables that it declares or sets. */
 export interface PipeNode {
   readonly kind: 'pipe';
   readonly pos: number;
+  /** `=` and not `:=`. */
   isAssign: boolean;
   readonly declarations: VariableNode[];
   readonly commands: CommandNode[];
 }
 
+/** A value alone, or a function and its arguments. */
 export interface CommandNode {
   readonly kind: 'command';
   readonly pos: number;
@@ -51,6 +54,7 @@ export interface ChainNode {
   readonly path: readonly string[];
 }
 
+/** The name of a function. */
 export interface IdentifierNode {
   readonly kind: 'identifier';
   readonly pos: number;
@@ -68,6 +72,7 @@ export interface NumberNode {
   readonly complex: readonly [number, number] | undefined;
 }
 
+/** A text in quotes. */
 export interface StringNode {
   readonly kind: 'string';
   readonly pos: number;
@@ -76,19 +81,21 @@ export interface StringNode {
   readonly value: string;
 }
 
+/** What is outside of all actions. */
 export interface TextNode {
   readonly kind: 'text';
   readonly pos: number;
   readonly text: string;
 }
 
+/** `{{pipeline}}` */
 export interface ActionNode {
   readonly kind: 'action';
   readonly pos: number;
   readonly pipe: PipeNode;
 }
 
-/** `if`, `with` and `range`. */
+/** `if`, `with` and `range`; `else if` is another branch inside `otherwise`. */
 export interface BranchNode {
   readonly kind: 'if' | 'with' | 'range';
   readonly pos: number;
@@ -97,6 +104,7 @@ export interface BranchNode {
   readonly otherwise: Statement[] | undefined;
 }
 
+/** `{{template}}`, and what a `{{block}}` leaves behind. */
 export interface TemplateNode {
   readonly kind: 'template';
   readonly pos: number;
@@ -104,6 +112,7 @@ export interface TemplateNode {
   readonly pipe: PipeNode | undefined;
 }
 
+/** `{{break}}` and `{{continue}}` */
 export interface JumpNode {
   readonly kind: 'break' | 'continue';
   readonly pos: number;

@@ -37,6 +37,7 @@ function isBlank(list: readonly Statement[]): boolean {
   return list.every((statement) => statement.kind === 'text' && BLANK.test(statement.text));
 }
 
+/** Reads one source. */
 export class Parser {
   readonly #name: string;
   readonly #isFunction: (name: string) => boolean;

@@ -23,14 +23,17 @@ function escapeRune(rune: number, delimiter: number, ascii: boolean): string {
   return rune < 0x10000 ? `\\u${hex(rune, 4)}` : `\\U${hex(rune, 8)}`;
 }
 
+/** What cannot stand in a literal as it is. */
+const SPECIAL = /["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
+const SPECIAL_OR_NOT_ASCII = /["\\]|[^ -~]/gu;
+
 function quoteText(text: string, ascii: boolean): string {
-  let quoted = '"';
-  for (const character of text) {
+  const escaped = text.replace(ascii ? SPECIAL_OR_NOT_ASCII : SPECIAL, (character) => {
     const code = character.codePointAt(0) ?? 0;
     const byte = escapedByte(code);
-    quoted += byte >= 0 ? `\\x${hex(byte, 2)}` : escapeRune(toRune(code), 0x22, ascii);
-  }
-  return `${quoted}"`;
+    return byte >= 0 ? `\\x${hex(byte, 2)}` : escapeRune(toRune(code), 0x22, ascii);
+  });
+  return `"${escaped}"`;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Expression, PipeNode, Statement } from './nodes.js';
-import { compareText } from './text.js';
+import { sortTexts } from './text.js';
 import { templateTrees, type Template } from './template.js';
 
 function collectPipe(pipe: PipeNode | undefined, found: Set<string>): void {
@@ -43,5 +43,5 @@ function collectList(list: readonly Statement[], found: Set<string>): void {
 export function references(template: Template): readonly string[] {
   const found = new Set<string>();
   for (const list of templateTrees(template).values()) collectList(list, found);
-  return [...found].sort(compareText);
+  return sortTexts([...found]);
 }

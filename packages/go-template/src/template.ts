@@ -2,7 +2,7 @@ import { Aborted } from './budget.js';
 import { compileTrees } from './compile.js';
 import { GoTemplateError, isStackOverflow } from './errors.js';
 import { isFunction } from './evaluate.js';
-import { toCallables, type TemplateFunctions } from './function.js';
+import { toCallables, type Callable, type TemplateFunctions } from './function.js';
 import { Machine, MAX_TEMPLATE_DEPTH, type MissingKey, type Program } from './machine.js';
 import { Parser, type Trees } from './parse.js';
 import { toOutput, wellFormed } from './text.js';
@@ -87,7 +87,12 @@ class ParsedTemplate implements Template {
   }
 }
 
-/** The trees of a template that this copy of the package has read. */
+/**
+ * The trees of a template, for tools that look for what it reads or calls. They belong to the template: change nothing.
+ *
+ * @returns By name: the template itself under {@link Template.name}, and all that it defines.
+ * @throws {@link GoTemplateError} `ERR_GO_TEMPLATE_ARGUMENT` for something that `parseTemplate` did not make.
+ */
 export function templateTrees(template: Template): Trees {
   const isObject = typeof template === 'object' && template !== null;
   return (
@@ -107,9 +112,15 @@ function checkLimit(name: string, value: unknown): void {
   if (!Number.isSafeInteger(value) || (value as number) < 1) refuse(name, 'a positive integer', value);
 }
 
-function parseTrees(name: string, source: string, known: (word: string) => boolean): Trees {
+function read(
+  name: string,
+  source: string,
+  missingKey: MissingKey,
+  functions: ReadonlyMap<string, Callable>,
+): ParsedTemplate {
   try {
-    return new Parser(name, source, known).parse();
+    const trees = new Parser(name, source, (word) => isFunction(word, functions)).parse();
+    return new ParsedTemplate({ name, source, missingKey, bodies: compileTrees(trees, functions) }, trees);
   } catch (error) {
     if (!isStackOverflow(error)) throw error;
     throw new GoTemplateError('ERR_GO_TEMPLATE_DEPTH', `template: ${name}: nested too deeply; flatten it`, {
@@ -132,10 +143,7 @@ export function parseTemplate(source: string, options: ParseOptions = {}): Templ
   if (typeof functions !== 'object' || functions === null) refuse('functions', 'an object', functions);
   if (!['default', 'zero', 'error'].includes(missingKey))
     refuse('missingKey', "'default', 'zero' or 'error'", missingKey);
-  const text = wellFormed(source);
-  const callables = toCallables(functions);
-  const trees = parseTrees(name, text, (word) => isFunction(word, callables));
-  return new ParsedTemplate({ name, source: text, missingKey, bodies: compileTrees(trees, callables) }, trees);
+  return read(name, wellFormed(source), missingKey, toCallables(functions));
 }
 
 function execute(program: Program, data: unknown, options: ExecuteOptions = {}): string {

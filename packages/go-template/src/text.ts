@@ -156,6 +156,12 @@ export function compareText(left: string, right: string): number {
   return left < right ? -1 : 1;
 }
 
+/** Sorts texts in place by their bytes. */
+export function sortTexts(texts: string[]): string[] {
+  // Without surrogates the order of UTF-16 is the same, and the engine knows that one.
+  return texts.some((text) => SURROGATE.test(text)) ? texts.sort(compareText) : texts.sort();
+}
+
 function compareBytes(left: Uint8Array, right: Uint8Array): number {
   const shared = Math.min(left.length, right.length);
   for (let i = 0; i < shared; i += 1) {

@@ -1,4 +1,4 @@
-import { compareText } from './text.js';
+import { sortTexts } from './text.js';
 
 /**
  * What templates compute with. `undefined` is Go's "no value" (a missing key), `null` a nil interface (JSON null),
@@ -144,6 +144,9 @@ function isPresent(map: object, key: string): boolean {
   return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol';
 }
 
+/** Going through so many keys costs a step. */
+export const KEYS_PER_STEP = 2;
+
 /** The keys of a value of kind map, in the order of the object. */
 function keysOf(map: object): string[] {
   if (map instanceof NilMap) return [];
@@ -153,18 +156,12 @@ function keysOf(map: object): string[] {
 
 /** The keys of a value of kind map in the order of their bytes. */
 export function sortedKeys(map: object): string[] {
-  return keysOf(map).sort(compareText);
+  return sortTexts(keysOf(map));
 }
 
 /** Number of keys of a value of kind map. */
 export function mapSize(map: object): number {
   return keysOf(map).length;
-}
-
-/** An upper bound of the keys of a map, without a look at its values. */
-export function roughSize(map: object): number {
-  if (map instanceof NilMap) return 0;
-  return map instanceof Map ? map.size : Object.keys(map).length;
 }
 
 function hasKeys(map: object): boolean {
