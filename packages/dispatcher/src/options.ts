@@ -95,6 +95,11 @@ export interface DispatcherOptions {
   readonly unreachableTimeoutMs?: number;
   /** Messages of the server that wait for a stream. @defaultValue 32 */
   readonly unreachableQueueSize?: number;
+  /**
+   * A key that every request to a shared backend gets in its `params._meta`, with a value of its own. What a backend
+   * sends with the same key and value belongs to that request, log messages included.
+   */
+  readonly attributionKey?: string;
   /** Resumable streams for clients of 2025-11-25. @defaultValue false */
   readonly resumability?: boolean | ResumabilityOptions;
   /** @defaultValue the system's time */
@@ -135,7 +140,7 @@ type Defaulted =
 
 /** The options with every default filled in. */
 export type DispatcherSettings = Required<Pick<DispatcherOptions, Defaulted>> &
-  Pick<DispatcherOptions, 'connection' | 'connect' | 'onWarning' | 'onDropped'> & {
+  Pick<DispatcherOptions, 'attributionKey' | 'connection' | 'connect' | 'onWarning' | 'onDropped'> & {
     readonly maxSessionsPerPrincipal: number;
     readonly resumability: Required<ResumabilityOptions> | undefined;
     timesOf(method: string): WaiterTimes;
@@ -178,6 +183,7 @@ export function settingsFrom(options: DispatcherOptions): DispatcherSettings {
   assertPositiveInteger('streamAfterMs', options.streamAfterMs, 0);
   const { isolation = 'shared', requestTimeoutMs = 60_000 } = options;
   checkBackend(isolation, options);
+  checkAttributionKey(options.attributionKey);
   const maxSessions = options.maxSessions ?? (isolation === 'shared' ? 10_000 : 32);
   const settings = {
     isolation,
@@ -225,6 +231,15 @@ function checkBackend(isolation: unknown, options: DispatcherOptions): void {
     'ERR_DISPATCHER_ARGUMENT',
     `Expected \`${needed}\` to be given for isolation "${isolation}", got \`undefined\` (undefined)`,
     { details: { option: needed } },
+  );
+}
+
+function checkAttributionKey(key: unknown): void {
+  if (key === undefined || (typeof key === 'string' && key !== '' && key !== 'progressToken')) return;
+  throw new DispatcherError(
+    'ERR_DISPATCHER_ARGUMENT',
+    `Expected \`attributionKey\` to be a key of \`_meta\` such as "example.com/request", got \`${String(key)}\` (${typeof key})`,
+    { details: { option: 'attributionKey' } },
   );
 }
 

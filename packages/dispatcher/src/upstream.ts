@@ -1,5 +1,6 @@
 import { idKey, spliceMessage } from '@thv/transport';
 import type { Clock, Connection, ConnectionDown, Message } from '@thv/transport';
+import { metaValue, withMeta } from './attribution.js';
 import { buildNotification } from './build.js';
 import type { DeadlineWheel } from './deadlines.js';
 import { FairQueue, createLane } from './lanes.js';
@@ -33,6 +34,7 @@ export class Upstream implements WaiterOwner {
   readonly #handlers: UpstreamHandlers;
   readonly #queue: FairQueue;
   readonly #waiters = new Map<number, Waiter>();
+  readonly #byAttribution = new Map<string, Waiter>();
   readonly #late = new Map<number, WaiterHooks | undefined>();
   #nextId = 1;
   #blocked = false;
@@ -180,6 +182,7 @@ export class Upstream implements WaiterOwner {
     if (waiter.state === 'queued') this.#queue.remove(waiter.lane, waiter);
     waiter.state = 'done';
     this.#waiters.delete(waiter.wireId);
+    if (waiter.attribution !== undefined) this.#byAttribution.delete(waiter.attribution);
     this.#wheel.remove(waiter);
     const { lane } = waiter;
     if (waiter.key !== undefined) lane.inFlight?.delete(waiter.key);
@@ -230,7 +233,23 @@ export class Upstream implements WaiterOwner {
       message.progressTokenText === undefined
         ? spliceMessage(message, { idText })
         : spliceMessage(message, { idText, progressTokenText: waiter.reply.streams ? idText : null });
-    this.#write(outgoing, idText);
+    this.#write(this.#attributable(waiter, outgoing), idText);
+  }
+
+  #attributable(waiter: Waiter, message: Message): Message {
+    const { attributionKey, randomId } = this.#settings;
+    if (attributionKey === undefined || waiter.key === undefined) return message;
+    // Random, so that no client can make the backend speak to another one.
+    waiter.attribution = randomId();
+    this.#byAttribution.set(waiter.attribution, waiter);
+    return withMeta(message, attributionKey, waiter.attribution);
+  }
+
+  #attributed(message: Message, origin: string | undefined): Waiter | undefined {
+    if (origin !== undefined) return this.#waiters.get(Number(origin));
+    if (this.#byAttribution.size === 0) return undefined;
+    const value = metaValue(message, this.#settings.attributionKey ?? '');
+    return value === undefined ? undefined : this.#byAttribution.get(value);
   }
 
   #write(message: Message, origin?: string): void {
@@ -260,7 +279,7 @@ export class Upstream implements WaiterOwner {
     } else if (message.method === 'notifications/progress') {
       this.#receiveProgress(message);
     } else {
-      this.#handlers.onMessage(message, origin === undefined ? undefined : this.#waiters.get(Number(origin)));
+      this.#handlers.onMessage(message, this.#attributed(message, origin));
     }
   }
 

@@ -38,6 +38,8 @@ export class Waiter implements Deadline {
   /** Progress that the blocked stream has not taken yet; a newer one replaces it. */
   pendingProgress: Message | undefined = undefined;
   blocked = false;
+  /** What the backend must send back to say that a message belongs to this request. */
+  attribution: string | undefined = undefined;
   /** Requests of the server that wait for the client on behalf of this one. */
   parked = 0;
   #settled: ((outcome: Outcome) => void) | undefined = undefined;
