@@ -59,6 +59,9 @@ interface TreeEntry {
   readonly path: Buffer;
 }
 
+/** A list of a thousand files with the longest paths is smaller. */
+const MAX_LISTING_BYTES = 4 * 1024 * 1024;
+
 /** A resolver that uses the `git` program, with hooks, filters, prompts and redirects off. */
 export function createGitResolver(options: GitResolverOptions): GitResolver {
   const {
@@ -166,15 +169,17 @@ export function createGitResolver(options: GitResolverOptions): GitResolver {
     run: GitRunOptions,
   ): Promise<ReadonlyMap<string, Buffer>> {
     const place = reference.path === undefined ? commit : `${commit}:${reference.path}`;
-    const listing = await runGit(['ls-tree', '-r', '-z', '--long', '--full-tree', place], run).catch(
-      (error: unknown) => {
-        throw new SkillsLockError(
-          'ERR_SKILLS_LOCK_NOT_FOUND',
-          `${formatGitReference(reference)}: the commit has no folder ${JSON.stringify(reference.path ?? '/')}`,
-          { cause: error },
-        );
-      },
-    );
+    const listing = await runGit(['ls-tree', '-r', '-z', '--long', '--full-tree', place], {
+      ...run,
+      maxOutputBytes: MAX_LISTING_BYTES,
+    }).catch((error: unknown) => {
+      if (!(error instanceof SkillsLockError) || error.code !== 'ERR_SKILLS_LOCK_UNREACHABLE') throw error;
+      throw new SkillsLockError(
+        'ERR_SKILLS_LOCK_NOT_FOUND',
+        `${formatGitReference(reference)}: the commit has no folder ${JSON.stringify(reference.path ?? '/')}`,
+        { cause: error },
+      );
+    });
     const entries = parseTree(listing);
     checkTree(reference, entries, { maxFiles, maxBytes });
     const input = entries.map(({ object }) => `${object}\n`).join('');
