@@ -3,10 +3,12 @@ import { rfc3339, RUNNING, type StepView, type TemplateData } from './context.js
 import { Deadlines } from './deadlines.js';
 import { formatMilliseconds } from './duration.js';
 import { WorkflowError } from './errors.js';
-import { EventLog, type WorkflowEvent } from './events.js';
+import type { EventLog } from './events.js';
 import type { Principal, ToolInfo } from './ports.js';
 import { prepareInDoubt, prepareStep } from './prepare-step.js';
-import { cancelText, finalOutput, stepResults, toStored, viewOf } from './run-result.js';
+import { restoreStates } from './resume.js';
+import { cancelText, finalOutput, toResult, toStored, unroutable, viewOf } from './run-result.js';
+import { RunFeed } from './run-feed.js';
 import type { RunStart } from './run-start.js';
 import type { Run, WorkflowResult } from './run-types.js';
 import { createScheduler, type Scheduler } from './scheduler.js';
@@ -35,6 +37,7 @@ export class ActiveRun implements Run, StepHost {
   readonly #scheduler: Scheduler;
   readonly #deadlines: Deadlines;
   readonly #writer: RunWriter;
+  readonly #feed: RunFeed;
   readonly #views = new Map<string, StepView>();
   readonly #data: TemplateData;
   readonly #answerListeners = new Map<string, () => void>();
@@ -43,7 +46,6 @@ export class ActiveRun implements Run, StepHost {
   #active = 0;
   #over = 0;
   #waiting = 0;
-  #seq = 0;
   #driving = false;
   #draining = false;
   #drained = false;
@@ -61,7 +63,8 @@ export class ActiveRun implements Run, StepHost {
     this.principal = start.principal;
     this.noCache = start.noCache;
     this.startedAt = start.startedAt;
-    this.events = new EventLog(lease.runId, services.limits.maxEvents);
+    this.#feed = new RunFeed(services, lease.runId, compiled.steps.length);
+    this.events = this.#feed.log;
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -70,12 +73,20 @@ export class ActiveRun implements Run, StepHost {
     this.result.catch(() => undefined);
     this.#deadlines = new Deadlines(services.clock);
     this.#writer = new RunWriter(services, lease, {
-      publish: (event) => this.#publish(event),
+      publish: (event) => this.#feed.publish(event),
       launch: (state, begin) => this.#launch(state, begin),
       lost: (error) => this.giveUp(error),
     });
     this.#states = compiled.steps.map((plan) => new StepState(plan));
-    this.#scheduler = createScheduler(compiled.plan.graph, start.scheduling, this.#restore());
+    const over = start.restored === undefined ? [] : restoreStates(this.#states, start.restored);
+    for (const state of over) this.#views.set(state.id, viewOf(state));
+    this.#over = over.length;
+    this.#meta = { ...start.restored?.run.meta };
+    this.#scheduler = createScheduler(
+      compiled.plan.graph,
+      start.scheduling,
+      over.map(({ plan }) => plan.index),
+    );
     const workflow = {
       id: this.id,
       duration_ms: 0n,
@@ -98,17 +109,13 @@ export class ActiveRun implements Run, StepHost {
     return this.#start.lease;
   }
 
-  get isWaiting(): boolean {
-    return this.#waiting > 0;
-  }
-
   /** Starts, or goes on. */
   begin(): void {
     const { clock } = this.services;
     const now = clock.now();
     this.#writer.push({ kind: 'run', status: 'running', at: this.startedAt });
     const type = this.#start.restored === undefined ? 'run_started' : 'run_resumed';
-    this.#note({ type, name: this.workflow, totalSteps: this.#states.length });
+    this.#writer.announce(this.#feed.stamp({ type, name: this.workflow, totalSteps: this.#states.length }));
     const left = this.#start.deadlineAt - now;
     if (left <= 0) this.#timeOut();
     else this.#deadlines.add(left, now, () => this.#timeOut());
@@ -143,7 +150,7 @@ export class ActiveRun implements Run, StepHost {
     if (this.#ended) return;
     this.#ended = true;
     this.#writer.close();
-    this.#abortActive(error);
+    for (const state of this.#states) if (state.status === 'running') state.abort(error);
     this.#tidy();
     this.#reject(error);
   }
@@ -161,36 +168,6 @@ export class ActiveRun implements Run, StepHost {
   #stopWith(status: Stop['status'], code: WorkflowError['code'], message: string): void {
     if (this.#stop !== undefined || this.#ended) return;
     this.#stop = { status, error: { code, message } };
-  }
-
-  #restore(): readonly number[] {
-    const { restored } = this.#start;
-    if (restored === undefined) return [];
-    const over: number[] = [];
-    for (const state of this.#states) {
-      state.restored = restored.begun.get(state.id);
-      const record = restored.over.get(state.id);
-      if (record === undefined) continue;
-      const { status, attempt, retryCount, startedAt, output, content, error, fromCache, argsHash, decided } = record;
-      Object.assign(state, {
-        status,
-        attempt,
-        retryCount,
-        startedAt,
-        output,
-        content,
-        error,
-        fromCache,
-        argsHash,
-        decided,
-      });
-      state.endedAt = record.endedAt ?? record.startedAt;
-      this.#views.set(state.id, viewOf(state));
-      this.#over += 1;
-      over.push(state.plan.index);
-    }
-    this.#meta = { ...restored.run.meta };
-    return over;
   }
 
   // ---- the machine
@@ -244,8 +221,7 @@ export class ActiveRun implements Run, StepHost {
       state.deadline = this.#deadlines.add(step.timeoutMs, now, () => this.#expire(state));
     }
     this.#writer.push({ kind: 'step', step: state.toRecord(this.leaseEpoch) });
-    const tool = step.type === 'tool' ? step.tool : step.type === 'forEach' ? step.step.tool : undefined;
-    this.#writer.announce({ type: 'step_started', seq: ++this.#seq, at: now, runId: this.id, stepId: step.id, tool });
+    this.#writer.announce(this.#feed.stepStarted(state, now));
     this.#writer.start(state, begin);
   }
 
@@ -311,20 +287,7 @@ export class ActiveRun implements Run, StepHost {
     this.#over += 1;
     this.#scheduler.complete(state.plan.index);
     this.#writer.push({ kind: 'step', step: state.toRecord(this.leaseEpoch) });
-    this.#writer.announce({
-      type: status === 'completed' ? 'step_completed' : status === 'failed' ? 'step_failed' : 'step_skipped',
-      seq: ++this.#seq,
-      at: state.endedAt,
-      runId: this.id,
-      stepId: state.id,
-      status,
-      durationMs: state.endedAt - state.startedAt,
-      retryCount: state.retryCount,
-      fromCache: state.fromCache,
-      finished: this.#over,
-      totalSteps: this.#states.length,
-      error: state.error?.message,
-    });
+    this.#writer.announce(this.#feed.stepEnded(state, status, this.#over));
   }
 
   /** Skips every step that has not begun; those under way finish. */
@@ -344,23 +307,14 @@ export class ActiveRun implements Run, StepHost {
   #complete(): void {
     let output: Record<string, unknown>;
     try {
-      output = finalOutput(
-        this.#start.compiled.definition.output,
-        this.#states,
-        this.#data,
-        this.services,
-        this.startedAt,
-      );
+      const { output: config } = this.#start.compiled.definition;
+      output = finalOutput(config, this.#states, this.#data, this.services, this.startedAt);
     } catch (error) {
       const stored = toStored(error);
       this.#conclude('failed', { code: stored.code, message: `output construction failed: ${stored.message}` }, {});
       return;
     }
     this.#conclude('completed', undefined, output);
-  }
-
-  #abortActive(reason: unknown): void {
-    for (const state of this.#states) if (state.status === 'running') state.abort(reason);
   }
 
   #conclude(status: RunStatus, error: StoredError | undefined, output: Record<string, unknown>): void {
@@ -378,25 +332,14 @@ export class ActiveRun implements Run, StepHost {
     this.#ended = true;
     const endedAt = this.services.clock.now();
     const durationMs = endedAt - this.startedAt;
+    const { stats } = this.#start.compiled.plan;
     this.#writer.push({ kind: 'run', status, at: endedAt, output, error, meta: this.#meta });
     const type = `run_${status}` as 'run_completed' | 'run_failed' | 'run_cancelled' | 'run_timed_out';
-    this.#note({ type, status, durationMs, ...(error === undefined ? {} : { error: error.message }) });
+    this.#writer.announce(this.#feed.stamp({ type, status, durationMs, error: error?.message }));
     this.#writer.end().then(
       () => {
         this.#tidy();
-        this.#resolve({
-          runId: this.id,
-          name: this.workflow,
-          status,
-          output,
-          ...stepResults(this.#states),
-          ...(error === undefined ? {} : { error }),
-          startedAt: this.startedAt,
-          endedAt,
-          durationMs,
-          metadata: this.#meta,
-          stats: this.#start.compiled.plan.stats,
-        });
+        this.#resolve(toResult(this, this.#states, { status, output, error, endedAt, metadata: this.#meta, stats }));
       },
       (failure: unknown) => {
         this.#tidy();
@@ -420,34 +363,13 @@ export class ActiveRun implements Run, StepHost {
   tool(reference: string, stepId: string): ToolInfo {
     const tool = this.#start.tools.get(reference);
     if (tool !== undefined) return tool;
-    throw new WorkflowError(
-      'ERR_WORKFLOW_DAG_ROUTING',
-      `failed to route tool: ${reference} in step ${stepId} is not among the tools that can be called`,
-      {
-        details: { stepId, tool: reference },
-      },
-    );
+    throw unroutable(reference, stepId);
   }
 
   emit(event: NewEvent): void {
     if (this.#ended) return;
-    this.#note(event);
+    this.#writer.announce(this.#feed.stamp(event));
     void this.#writer.flush();
-  }
-
-  #note(event: NewEvent): void {
-    this.#seq += 1;
-    this.#writer.announce({ ...event, seq: this.#seq, at: this.services.clock.now(), runId: this.id } as WorkflowEvent);
-  }
-
-  #publish(event: WorkflowEvent): void {
-    this.events.push(event);
-    if (this.services.onEvent === undefined) return;
-    try {
-      this.services.onEvent(event);
-    } catch (error) {
-      this.services.report(error);
-    }
   }
 
   async write(changes: readonly Change[]): Promise<void> {

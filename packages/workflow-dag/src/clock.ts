@@ -21,3 +21,30 @@ export const systemClock: Clock = { now: () => Date.now(), setTimer };
 
 /** The randomness of the machine. */
 export const systemRandom: Random = { next: () => Math.random(), uuid: () => randomUUID() };
+
+interface Repeating {
+  readonly clock: Clock;
+  readonly random: Random;
+  report(error: unknown): void;
+}
+
+/** Calls again and again, with a fifth of jitter: engines that started together must not ask together for ever. */
+export function repeat(
+  { clock, random, report }: Repeating,
+  intervalMs: number,
+  call: () => Promise<unknown>,
+): () => void {
+  let stopped = false;
+  let stop: () => void = () => undefined;
+  const plan = (): void => {
+    if (stopped) return;
+    stop = clock.setTimer(intervalMs * (0.8 + 0.4 * random.next()), () => {
+      call().catch(report).finally(plan);
+    });
+  };
+  plan();
+  return () => {
+    stopped = true;
+    stop();
+  };
+}

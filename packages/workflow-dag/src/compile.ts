@@ -3,6 +3,7 @@ import type { Step, WorkflowDefinition } from './definition.js';
 import { WorkflowError } from './errors.js';
 import { refuseHalfRead } from './parse/origin.js';
 import { buildPlan, type Plan } from './plan.js';
+import type { Principal, ToolCaller, ToolInfo } from './ports.js';
 import { DEFAULT_RETRY_DELAY_MS, MAX_RETRIES, NO_RETRY, type RetryCap, type RetryPolicy } from './retry.js';
 import type { StepPlan } from './step-state.js';
 
@@ -23,11 +24,7 @@ export interface CompiledWorkflow {
 export function compileWorkflow(definition: WorkflowDefinition, maxSteps: number, cap: RetryCap): CompiledWorkflow {
   const { steps } = definition;
   refuseHalfRead(definition);
-  if (steps.length > maxSteps) {
-    throw new WorkflowError('ERR_WORKFLOW_DAG_LIMIT', `too many steps: ${steps.length} (max ${maxSteps})`, {
-      details: { steps: steps.length, maxSteps },
-    });
-  }
+  if (steps.length > maxSteps) throw tooManySteps(steps.length, maxSteps);
   const plan = buildPlan(definition);
   const observed = observedSteps(steps);
   const tools = new Set<string>();
@@ -37,6 +34,13 @@ export function compileWorkflow(definition: WorkflowDefinition, maxSteps: number
     return { index, step, retry: retryOf(step, cap), failureHandled: isHandled(step, definition, observed) };
   });
   return { definition, plan, steps: plans, tools: [...tools] };
+}
+
+/** The refusal of a definition that is too long. */
+export function tooManySteps(steps: number, maxSteps: number): WorkflowError {
+  return new WorkflowError('ERR_WORKFLOW_DAG_LIMIT', `too many steps: ${steps} (max ${maxSteps})`, {
+    details: { steps, maxSteps },
+  });
 }
 
 function retryOf(step: Step, cap: RetryCap): RetryPolicy {
@@ -80,4 +84,19 @@ function statusReads(condition: string): readonly string[] {
     // A condition that does not parse fails its own step when it is evaluated.
     return [];
   }
+}
+
+/** Looks every tool up once; those that do not exist are left out, and fail the steps that want them. */
+export async function resolveTools(
+  caller: ToolCaller,
+  references: readonly string[],
+  principal: Principal | undefined,
+): Promise<ReadonlyMap<string, ToolInfo>> {
+  const tools = new Map<string, ToolInfo>();
+  for (const reference of references) {
+    const answer = caller.resolve(reference, { principal });
+    const tool = answer instanceof Promise ? await answer : answer;
+    if (tool !== undefined) tools.set(reference, tool);
+  }
+  return tools;
 }

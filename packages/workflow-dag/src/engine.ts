@@ -1,8 +1,8 @@
 import { ActiveRun } from './active-run.js';
 import { answerQuestion } from './answers.js';
 import { canonicalJson, principalKey, sha256 } from './cache.js';
-import { systemClock } from './clock.js';
-import { compileWorkflow, type CompiledWorkflow } from './compile.js';
+import { repeat, systemClock } from './clock.js';
+import { compileWorkflow, resolveTools, tooManySteps, type CompiledWorkflow } from './compile.js';
 import type { WorkflowDefinition } from './definition.js';
 import type {
   ElicitationAnswer,
@@ -15,10 +15,11 @@ import type {
 import { WorkflowError } from './errors.js';
 import type { JsonObject } from './json.js';
 import { LeaseKeeper } from './lease-keeper.js';
+import { LiveRuns } from './live-runs.js';
 import { checkInteger, type EngineOptions, type RunOptions } from './options.js';
 import { processOwner, type Owner } from './owner.js';
 import { prepareParameters } from './parameters.js';
-import type { Principal, ToolInfo } from './ports.js';
+import type { Principal } from './ports.js';
 import { restoreRun, type RestoredRun } from './resume.js';
 import type { RunStart } from './run-start.js';
 import type { Run } from './run-types.js';
@@ -27,6 +28,8 @@ import { servicesOf } from './services.js';
 import type { Services } from './step-host.js';
 import { createMemoryStore } from './store/memory.js';
 import { FINAL_STATUSES, type CacheFilter, type Lease, type NewRun, type RunRecord } from './store/port.js';
+import { assertValid } from './validate.js';
+import { finalError, reopenFailed, takeAbandoned, takeOver } from './take-over.js';
 import { notFound, SNAPSHOT_VERSION, statusOf, summarize, watchRun } from './stored-run.js';
 
 const PURGE_EVERY_MS = 5 * 60_000;
@@ -51,8 +54,7 @@ class WorkflowEngine implements Engine {
   readonly #retentionMs: number;
   readonly #keeper: LeaseKeeper;
   readonly #compiled = new WeakMap<WorkflowDefinition, CompiledWorkflow>();
-  readonly #live = new Map<string, ActiveRun>();
-  readonly #livePerPrincipal = new Map<string, number>();
+  readonly #live: LiveRuns;
   readonly #closing = new AbortController();
   #stopRecovery: (() => void) | undefined;
   #purgedAt = 0;
@@ -70,6 +72,7 @@ class WorkflowEngine implements Engine {
     this.#ownsStore = options.store === undefined;
     const store = options.store ?? createMemoryStore({ clock });
     this.#services = servicesOf(options, store, leaseTtlMs);
+    this.#live = new LiveRuns(this.#services.limits.maxRunsPerPrincipal);
     this.#keeper = new LeaseKeeper(this.#services, heartbeatMs);
     this.#owner = processOwner(this.#services.random.uuid());
     this.#retentionMs = options.retentionMs ?? (store.durable ? 7 * 24 * HOUR_MS : HOUR_MS);
@@ -81,12 +84,12 @@ class WorkflowEngine implements Engine {
   async run(definition: WorkflowDefinition, params: JsonObject = {}, options: RunOptions = {}): Promise<Run> {
     this.#refuseWhenClosed();
     options.signal?.throwIfAborted();
+    this.#validate(definition);
     const compiled = this.#compile(definition);
     const prepared = prepareParameters(definition, params, { validate: this.#options.validateParams ?? true });
     const principal = principalKey(options.principal);
-    const tools = await this.#resolveTools(compiled, options.principal);
+    const tools = await resolveTools(this.#services.tools, compiled.tools, options.principal);
     options.signal?.throwIfAborted();
-    this.#refuseTooMany(principal);
     const { clock, random, store, leaseTtlMs } = this.#services;
     const createdAt = clock.now();
     const deadlineAt = createdAt + definition.timeoutMs;
@@ -108,8 +111,16 @@ class WorkflowEngine implements Engine {
       createdAt,
       deadlineAt,
     };
-    const created = await store.createRun(record, { owner: this.#owner.id, ttlMs: leaseTtlMs });
-    if (created.kind === 'exists') return this.#existing(created.run, record);
+    const claim = { owner: this.#owner.id, ttlMs: leaseTtlMs };
+    const release = this.#live.reserve(principal);
+    const created = await store.createRun(record, claim).catch((error: unknown) => {
+      release();
+      throw error;
+    });
+    if (created.kind === 'exists') {
+      release();
+      return this.#existing(created.run, record);
+    }
     const run = this.#activate({
       compiled,
       services: this.#services,
@@ -122,10 +133,18 @@ class WorkflowEngine implements Engine {
       deadlineAt,
       startedAt: createdAt,
       tools,
-      onOver: () => this.#over(record.id, principal),
+      onOver: () => this.#over(record.id, release),
     });
     this.#attach(run, options.signal);
     return run;
+  }
+
+  #validate(definition: WorkflowDefinition): void {
+    const { validation = {} } = this.#options;
+    if (validation === false || this.#compiled.has(definition)) return;
+    const { maxSteps } = this.#services.limits;
+    if (definition.steps.length > maxSteps) throw tooManySteps(definition.steps.length, maxSteps);
+    assertValid(definition, { maxSteps, ...validation });
   }
 
   #compile(definition: WorkflowDefinition): CompiledWorkflow {
@@ -137,32 +156,9 @@ class WorkflowEngine implements Engine {
     return compiled;
   }
 
-  async #resolveTools(
-    compiled: CompiledWorkflow,
-    principal: Principal | undefined,
-  ): Promise<ReadonlyMap<string, ToolInfo>> {
-    const tools = new Map<string, ToolInfo>();
-    for (const reference of compiled.tools) {
-      const answer = this.#services.tools.resolve(reference, { principal });
-      const tool = answer instanceof Promise ? await answer : answer;
-      if (tool !== undefined) tools.set(reference, tool);
-    }
-    return tools;
-  }
-
   #refuseWhenClosed(): void {
     if (this.#closed !== undefined)
       throw new WorkflowError('ERR_WORKFLOW_DAG_CLOSED', 'The engine is closed. Create another one.');
-  }
-
-  #refuseTooMany(principal: string): void {
-    const max = this.#services.limits.maxRunsPerPrincipal;
-    if ((this.#livePerPrincipal.get(principal) ?? 0) < max) return;
-    throw new WorkflowError(
-      'ERR_WORKFLOW_DAG_LIMIT',
-      `${max} workflows of this caller are under way already. Wait for one to end, or raise \`limits.maxRunsPerPrincipal\`.`,
-      { details: { maxRunsPerPrincipal: max } },
-    );
   }
 
   #existing(known: RunRecord, wanted: NewRun): Run {
@@ -185,9 +181,7 @@ class WorkflowEngine implements Engine {
 
   #activate(start: RunStart): ActiveRun {
     const run = new ActiveRun(start);
-    const principal = principalKey(start.principal);
-    this.#live.set(run.id, run);
-    this.#livePerPrincipal.set(principal, (this.#livePerPrincipal.get(principal) ?? 0) + 1);
+    this.#live.add(run);
     this.#keeper.add(run);
     run.begin();
     return run;
@@ -201,14 +195,11 @@ class WorkflowEngine implements Engine {
     run.result.catch(() => undefined).finally(() => signal.removeEventListener('abort', abort));
   }
 
-  #over(runId: string, principal: string): void {
-    const run = this.#live.get(runId);
+  #over(runId: string, release: () => void): void {
+    release();
+    const run = this.#live.remove(runId);
     if (run === undefined) return;
-    this.#live.delete(runId);
     this.#keeper.remove(run);
-    const count = (this.#livePerPrincipal.get(principal) ?? 1) - 1;
-    if (count > 0) this.#livePerPrincipal.set(principal, count);
-    else this.#livePerPrincipal.delete(principal);
     const now = this.#services.clock.now();
     if (now - this.#purgedAt < PURGE_EVERY_MS || this.#closed !== undefined) return;
     this.#purgedAt = now;
@@ -225,9 +216,11 @@ class WorkflowEngine implements Engine {
     const live = this.#live.get(runId);
     if (live !== undefined) return live;
     const record = await this.#record(runId);
-    const lease = FINAL_STATUSES.includes(record.status)
-      ? await this.#reopen(record, options)
-      : await this.#takeOver(record);
+    const final = FINAL_STATUSES.includes(record.status);
+    const { retryFailed = false } = options;
+    const lease = final
+      ? await reopenFailed(this.#services, this.#owner, record, retryFailed)
+      : await takeOver(this.#services, this.#owner, record);
     const run = await this.#restore(lease);
     this.#attach(run, options.signal);
     return run;
@@ -238,41 +231,6 @@ class WorkflowEngine implements Engine {
     const record = await this.#services.store.getRun(runId);
     if (record === undefined) throw notFound(runId);
     return record;
-  }
-
-  async #takeOver(record: RunRecord): Promise<Lease> {
-    const { store, leaseTtlMs } = this.#services;
-    const owner = record.leaseOwner;
-    const deadOwners = owner !== undefined && !this.#owner.isAlive(owner) ? [owner] : [];
-    const [lease] = await store.claim({
-      owner: this.#owner.id,
-      ttlMs: leaseTtlMs,
-      limit: 1,
-      runId: record.id,
-      deadOwners,
-    });
-    if (lease !== undefined) return lease;
-    const until = record.leaseExpiresAt === undefined ? 'soon' : new Date(record.leaseExpiresAt).toISOString();
-    throw new WorkflowError(
-      'ERR_WORKFLOW_DAG_BUSY',
-      `Run ${record.id} belongs to another process, whose lease ends at ${until} unless it is alive and renews it. Try again then.`,
-      { details: { runId: record.id, leaseExpiresAt: record.leaseExpiresAt } },
-    );
-  }
-
-  async #reopen(record: RunRecord, { retryFailed = false }: ResumeOptions): Promise<Lease> {
-    const final = finalError(record, retryFailed);
-    if (record.status !== 'failed' || !retryFailed) throw final;
-    const { store, clock, leaseTtlMs } = this.#services;
-    const steps = await store.getSteps(record.id);
-    // A failure after which the run went on has been dealt with: its dependents have run.
-    const forgetSteps = steps
-      .filter(({ iteration, status, decided }) => iteration < 0 && status === 'failed' && decided?.['handled'] !== true)
-      .map(({ stepId }) => stepId);
-    const deadlineAt = clock.now() + (record.definition as WorkflowDefinition).timeoutMs;
-    const lease = await store.reopen(record.id, { owner: this.#owner.id, ttlMs: leaseTtlMs, forgetSteps, deadlineAt });
-    if (lease === undefined) throw final;
-    return lease;
   }
 
   async #restore(lease: Lease, guard = false): Promise<ActiveRun> {
@@ -303,6 +261,8 @@ class WorkflowEngine implements Engine {
     const definition = run.definition as WorkflowDefinition;
     const compiled = this.#compile(definition);
     const principal = principalOf(run.principal);
+    const tools = await resolveTools(this.#services.tools, compiled.tools, principal);
+    const release = this.#live.reserve(run.principal, true);
     const extended = this.#services.clock.now() + definition.timeoutMs;
     return {
       compiled,
@@ -315,20 +275,16 @@ class WorkflowEngine implements Engine {
       noCache: run.options['noCache'] === true,
       deadlineAt: this.#options.resumeExtendsDeadline === true ? extended : run.deadlineAt,
       startedAt: run.startedAt ?? run.createdAt,
-      tools: await this.#resolveTools(compiled, principal),
+      tools,
       restored,
-      onOver: () => this.#over(run.id, run.principal),
+      onOver: () => this.#over(run.id, release),
     };
   }
 
   async recover({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly Run[]> {
     this.#refuseWhenClosed();
     checkInteger('limit', limit);
-    const { store, leaseTtlMs } = this.#services;
-    const open = await store.listRuns({ status: ['pending', 'running', 'waiting_for_elicitation'], limit: 1000 });
-    const owners = new Set(open.runs.map(({ leaseOwner }) => leaseOwner).filter((owner) => owner !== undefined));
-    const deadOwners = [...owners].filter((owner) => !this.#owner.isAlive(owner));
-    const leases = await store.claim({ owner: this.#owner.id, ttlMs: leaseTtlMs, limit, deadOwners });
+    const leases = await takeAbandoned(this.#services, this.#owner, limit);
     const runs: Run[] = [];
     for (const lease of leases) {
       try {
@@ -380,7 +336,7 @@ class WorkflowEngine implements Engine {
     if (outcome.kind === 'final') throw finalError({ id: runId, status: outcome.status }, false);
     this.#refuseWhenClosed();
     try {
-      const run = await this.#restore(await this.#takeOver(await this.#record(runId)));
+      const run = await this.#restore(await takeOver(this.#services, this.#owner, await this.#record(runId)));
       await run.result;
     } catch (error) {
       // The owner is alive: its next heartbeat finds the word that was left.
@@ -418,7 +374,7 @@ class WorkflowEngine implements Engine {
     this.#closing.abort(closed);
     const { store } = this.#services;
     await Promise.all(
-      [...this.#live.values()].map(async (run) => {
+      this.#live.all().map(async (run) => {
         if (!store.durable) return run.cancel('the engine was closed').catch(() => undefined);
         await run.drain(drainMs);
         run.giveUp(closed);
@@ -435,36 +391,8 @@ class WorkflowEngine implements Engine {
   }
 }
 
-function finalError(run: Pick<RunRecord, 'id' | 'status'>, retryFailed: boolean): WorkflowError {
-  const hint = run.status === 'failed' && !retryFailed ? ' (retryFailed runs its failed steps again)' : '';
-  return new WorkflowError(
-    'ERR_WORKFLOW_DAG_RUN_FINAL',
-    `workflow ${run.id} is already in terminal state: ${run.status}${hint}`,
-    {
-      details: { runId: run.id, status: run.status },
-    },
-  );
-}
-
 function principalOf(key: string): Principal | undefined {
   if (key === '') return undefined;
   const [issuer, subject, tenant] = JSON.parse(key) as [string, string, string];
   return { subject, ...(issuer === '' ? {} : { issuer }), ...(tenant === '' ? {} : { tenant }) };
-}
-
-/** Calls again and again, with a fifth of jitter: engines that started together must not ask together for ever. */
-function repeat({ clock, random, report }: Services, intervalMs: number, call: () => Promise<unknown>): () => void {
-  let stopped = false;
-  let stop: () => void = () => undefined;
-  const plan = (): void => {
-    if (stopped) return;
-    stop = clock.setTimer(intervalMs * (0.8 + 0.4 * random.next()), () => {
-      call().catch(report).finally(plan);
-    });
-  };
-  plan();
-  return () => {
-    stopped = true;
-    stop();
-  };
 }

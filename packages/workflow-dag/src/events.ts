@@ -20,7 +20,7 @@ export interface RunEndedEvent extends Base {
   readonly type: 'run_completed' | 'run_failed' | 'run_cancelled' | 'run_timed_out';
   readonly status: RunStatus;
   readonly durationMs: number;
-  readonly error?: string;
+  readonly error: string | undefined;
 }
 
 /** A step began. */

@@ -242,7 +242,6 @@ class ForEachLoop {
         iteration: index,
         status: over ? (iteration.status === 'completed' ? 'completed' : 'failed') : 'running',
         attempt: Math.max(attempt, 1),
-        argsHash: undefined,
         decided: undefined,
         output: iteration?.output,
         content: undefined,

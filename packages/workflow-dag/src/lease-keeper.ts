@@ -51,7 +51,7 @@ export class LeaseKeeper {
       }
       this.#renewedAt.set(run, clock.now());
       if (beat.cancelRequested) void run.cancel(beat.cancelReason).catch(() => undefined);
-      else if (run.isWaiting) run.lookForAnswers();
+      else run.lookForAnswers();
     } catch (error) {
       this.#services.report(error);
       // Past its lease an engine must assume that another one has the run.

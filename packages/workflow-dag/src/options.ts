@@ -4,6 +4,7 @@ import type { RetryCap } from './retry.js';
 import type { Scheduling } from './scheduler.js';
 import type { Store } from './store/port.js';
 import { WorkflowError } from './errors.js';
+import type { ValidateOptions } from './validate.js';
 
 /** Bounds of a run. None can be switched off. */
 export interface EngineLimits {
@@ -63,6 +64,11 @@ export interface EngineOptions {
   readonly strictGoCoercion?: boolean;
   /** Allow space around a condition's text. @defaultValue false */
   readonly trimConditions?: boolean;
+  /**
+   * How definitions are checked before their first run; `false`: the caller has done it. A resumed run is not checked
+   * again: its definition was good when it began. @defaultValue every rule, with `limits.maxSteps`
+   */
+  readonly validation?: ValidateOptions | false;
   /** Check params against the definition's schema before a run. @defaultValue true */
   readonly validateParams?: boolean;
   /** A resumed run gets its whole time again. @defaultValue false */

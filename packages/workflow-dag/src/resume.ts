@@ -1,6 +1,6 @@
 import type { ResumeRule, ToolCallConfig } from './definition.js';
 import type { ToolInfo } from './ports.js';
-import type { Restored } from './step-state.js';
+import type { Restored, StepState } from './step-state.js';
 import type { ElicitationRecord, RunRecord, StepRecord, Store } from './store/port.js';
 
 /** What to do with a call that was under way when its process died. */
@@ -46,4 +46,24 @@ export async function restoreRun(store: Store, run: RunRecord): Promise<Restored
     ]),
   );
   return { run, over, begun };
+}
+
+/** Puts what was stored into the steps; answers those that are over, in document order. */
+export function restoreStates(states: readonly StepState[], { over, begun }: RestoredRun): readonly StepState[] {
+  return states.filter((state) => {
+    state.restored = begun.get(state.id);
+    const record = over.get(state.id);
+    if (record === undefined) return false;
+    state.status = record.status;
+    state.attempt = record.attempt;
+    state.retryCount = record.retryCount;
+    state.startedAt = record.startedAt;
+    state.endedAt = record.endedAt ?? record.startedAt;
+    state.output = record.output;
+    state.content = record.content;
+    state.error = record.error;
+    state.fromCache = record.fromCache;
+    state.decided = record.decided;
+    return true;
+  });
 }

@@ -4,7 +4,7 @@ import type { OutputConfig } from './definition.js';
 import { WorkflowError } from './errors.js';
 import { constructOutput } from './output.js';
 import { messageOf } from './run-step.js';
-import type { StepResult } from './run-types.js';
+import type { StepResult, WorkflowResult } from './run-types.js';
 import type { Services } from './step-host.js';
 import type { StepState } from './step-state.js';
 import type { StoredError } from './store/port.js';
@@ -41,8 +41,27 @@ function lastOutput(states: readonly StepState[]): Record<string, unknown> {
   return last === undefined ? {} : (publicOutput(last) as Record<string, unknown>);
 }
 
-/** Results of the steps that began. */
-export function stepResults(states: readonly StepState[]): {
+/** The result of a run that is over. */
+export function toResult(
+  run: { readonly id: string; readonly workflow: string; readonly startedAt: number },
+  states: readonly StepState[],
+  end: Pick<WorkflowResult, 'status' | 'output' | 'endedAt' | 'metadata' | 'stats'> & {
+    readonly error: StoredError | undefined;
+  },
+): WorkflowResult {
+  const { error, ...rest } = end;
+  return {
+    runId: run.id,
+    name: run.workflow,
+    ...stepResults(states),
+    ...rest,
+    ...(error === undefined ? {} : { error }),
+    startedAt: run.startedAt,
+    durationMs: end.endedAt - run.startedAt,
+  };
+}
+
+function stepResults(states: readonly StepState[]): {
   readonly steps: Readonly<Record<string, StepResult>>;
   readonly failedSteps: readonly string[];
 } {
@@ -92,4 +111,13 @@ function resultOf(state: StepState): StepResult {
     retryCount: state.retryCount,
     fromCache: state.fromCache,
   };
+}
+
+/** The failure of a step whose tool does not exist. */
+export function unroutable(reference: string, stepId: string): WorkflowError {
+  return new WorkflowError(
+    'ERR_WORKFLOW_DAG_ROUTING',
+    `failed to route tool: ${reference} in step ${stepId} is not among the tools that can be called`,
+    { details: { stepId, tool: reference } },
+  );
 }

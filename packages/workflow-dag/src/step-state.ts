@@ -31,7 +31,6 @@ export class StepState {
   content: unknown;
   error: StoredError | undefined;
   fromCache = false;
-  argsHash: string | undefined;
   decided: Record<string, unknown> | undefined;
   deadline: Deadline | undefined;
   restored: Restored | undefined;
@@ -88,7 +87,6 @@ export class StepState {
       iteration: -1,
       status: this.status ?? 'running',
       attempt: this.attempt,
-      argsHash: this.argsHash,
       decided: this.decided,
       output: this.output,
       content: this.content,

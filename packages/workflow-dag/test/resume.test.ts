@@ -44,7 +44,7 @@ async function until(condition: () => boolean): Promise<void> {
 const hung = (): Promise<never> => new Promise(() => undefined);
 const THREE = define(`
 - {id: a, tool: t.a}
-- {id: b, tool: t.b, dependsOn: [a], condition: '{{eq .steps.a.output.text "x"}}'}
+- {id: b, tool: t.b, dependsOn: [a], condition: '{{eq .steps.a.output.text "x"}}', defaultResults: {text: none}}
 - {id: c, tool: t.c, dependsOn: [b], arguments: {seen: "{{.steps.a.output.text}}{{.steps.b.output.text}}"}}
 `);
 

@@ -100,7 +100,7 @@ describe('the output of a workflow', () => {
   async function constructed(output: unknown, params = {}): Promise<unknown> {
     const definition = define('- {id: a, tool: t.a}\n- {id: s, tool: t.a, condition: "false"}', { output });
     const result = await (
-      await createEngine({ tools: fakeTools({ 't.a': () => answer }) }).run(definition, params)
+      await createEngine({ tools: fakeTools({ 't.a': () => answer }), validation: false }).run(definition, params)
     ).result;
     return result.status === 'completed' ? result.output : result.error?.message;
   }
@@ -162,7 +162,7 @@ describe('the output of a workflow', () => {
       properties: {
         i: { type: 'integer', description: 'd', value: 'x', default: 3.9 },
         s: { type: 'string', description: 'd', value: '{{.steps.a.output.note.deeper}}', default: { a: 1 } },
-        b: { type: 'boolean', description: 'd', value: '', default: 'true' },
+        b: { type: 'boolean', description: 'd', value: '{{.params.none}}', default: 'true' },
         o: { type: 'object', description: 'd', value: 'x', default: '{"k":1}' },
         t: { type: 'string', description: 'd', value: 'x {{.steps.a.output.nothing}}', default: 'unused' },
       },

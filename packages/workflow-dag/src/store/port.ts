@@ -64,7 +64,6 @@ export interface StepRecord {
   readonly status: StepStatus;
   /** Attempts begun. */
   readonly attempt: number;
-  readonly argsHash: string | undefined;
   /** What was decided when the step began: the items of a `forEach` step, whether a failure counts as handled. */
   readonly decided: Readonly<Record<string, unknown>> | undefined;
   readonly output: unknown;

@@ -56,7 +56,6 @@ export interface StepRow {
   iteration: number;
   status: string;
   attempt: number;
-  args_hash: string | null;
   decided: string | null;
   output: string | null;
   content: string | null;
@@ -160,7 +159,6 @@ async function createSteps(db: Kysely<Tables>, serial: 'integer' | 'bigserial'):
     .addColumn('iteration', 'integer', (column) => column.notNull())
     .addColumn('status', 'text', (column) => column.notNull())
     .addColumn('attempt', 'integer', (column) => column.notNull())
-    .addColumn('args_hash', 'text')
     .addColumn('decided', 'text')
     .addColumn('output', 'text')
     .addColumn('content', 'text')

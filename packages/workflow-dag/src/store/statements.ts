@@ -9,7 +9,6 @@ import type { Tables } from './schema.js';
 const STEP_UPDATES = [
   'status',
   'attempt',
-  'args_hash',
   'decided',
   'output',
   'content',
@@ -65,7 +64,6 @@ function compileUpsertStep(db: Kysely<Tables>): CompiledQuery {
     iteration: -1,
     status: 'running',
     attempt: 1,
-    argsHash: undefined,
     decided: undefined,
     output: undefined,
     content: undefined,
