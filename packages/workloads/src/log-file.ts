@@ -1,5 +1,6 @@
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { checkInteger } from './arguments.js';
 
 /** A log file that never grows without end. */
 export interface LogFile {
@@ -21,6 +22,8 @@ export interface LogFileOptions {
  * down by the disk and fills no memory.
  */
 export function openLogFile(path: string, { maxBytes = 10 * 1024 * 1024, keep = 3 }: LogFileOptions = {}): LogFile {
+  checkInteger('maxBytes', maxBytes, 1);
+  checkInteger('keep', keep, 1);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   let descriptor: number | undefined = openSync(path, 'a', 0o600);
   let size = fstatSync(descriptor).size;

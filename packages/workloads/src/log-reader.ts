@@ -2,6 +2,7 @@ import { open, readdir, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkInteger } from './arguments.js';
 import { hasCode } from './json-file.js';
 
 /** Options of {@link readLog}. */
@@ -19,6 +20,7 @@ export interface ReadLogOptions {
  */
 export async function* readLog(path: string, options: ReadLogOptions = {}): AsyncGenerator<Buffer, void, undefined> {
   const { follow = false, pollMs = 200, signal } = options;
+  checkInteger('pollMs', pollMs, 0);
   let handle: FileHandle | undefined;
   try {
     for (;;) {

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkInteger } from './arguments.js';
 import { createClaims } from './claim.js';
 import { WorkloadsError } from './errors.js';
 import { createGroupStore } from './groups.js';
@@ -77,6 +78,7 @@ export interface WorkloadManager {
 
 /** Opens the servers of this user; see {@link WorkloadManager}. */
 export function createWorkloadManager(options: WorkloadManagerOptions): WorkloadManager {
+  checkInteger('pollMs', options.pollMs, 1);
   return new Manager(options);
 }
 
@@ -216,6 +218,7 @@ class Manager implements WorkloadManager {
   }
 
   async stop(name: string, { timeoutMs = 30_000, signal }: StopOptions = {}): Promise<boolean> {
+    checkInteger('timeoutMs', timeoutMs, 0);
     await this.#requireKnown(name);
     const holder = await this.#claims.holder(name);
     if (holder !== undefined) await this.#end(name, holder, timeoutMs, signal);

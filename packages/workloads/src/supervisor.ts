@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { checkInteger } from './arguments.js';
 import type { Environment } from './environment.js';
 import { WorkloadsError } from './errors.js';
 import { openHost } from './host.js';
@@ -42,10 +43,13 @@ export type SuperviseOutcome = { readonly kind: 'stopped' } | { readonly kind: '
 
 /**
  * Runs a workload in this process until `signal` is aborted or its server is given up: claims the name, hosts listener,
- * dispatcher and server, writes status and logs. It throws nothing: what went wrong is in the outcome and in the status.
+ * dispatcher and server, writes status and logs. What goes wrong is in the outcome and in the status.
+ *
+ * @throws WorkloadsError `ERR_WORKLOADS_ARGUMENT` for a wrong option, and nothing else
  */
 export async function superviseWorkload(name: string, options: SuperviseOptions): Promise<SuperviseOutcome> {
   const { paths, processes = systemProcesses, onEvent = () => undefined, report = () => undefined } = options;
+  checkInteger('startTimeoutMs', options.startTimeoutMs, 1);
   const claims = createClaims(paths, processes);
   const self = (await processes.identify(process.pid)) ?? { pid: process.pid, startedAt: '' };
   try {
