@@ -80,6 +80,18 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./export.js')).register,
   },
   {
+    name: 'workflow',
+    summary: 'Validate, draw and run workflows',
+    section: 'Workflows',
+    load: async () => (await import('./workflow/index.js')).register,
+  },
+  {
+    name: 'schema',
+    summary: 'Print the JSON Schema of a file',
+    section: 'Workflows',
+    load: async () => (await import('./schema.js')).register,
+  },
+  {
     name: 'skill',
     summary: 'Build, publish, install and lock Agent Skills',
     section: 'Skills',
