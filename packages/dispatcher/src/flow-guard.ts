@@ -3,6 +3,8 @@ import type { Clock } from '@thv/transport';
 /** A receiver that took more than it handed on. */
 export interface Watched {
   readonly bufferedBytes: number;
+  /** True while it cannot be served yet, behind another response of its connection: that is no fault of its reader. */
+  readonly waitsItsTurn?: boolean;
   /** Cuts the receiver off. */
   destroy(): void;
 }
@@ -85,7 +87,7 @@ export class FlowGuard {
       const buffered = receiver.bufferedBytes;
       if (buffered === 0) {
         this.#watched.delete(receiver);
-      } else if (buffered < watch.buffered) {
+      } else if (buffered < watch.buffered || receiver.waitsItsTurn === true) {
         watch.buffered = buffered;
         watch.since = now;
       } else if (now - watch.since >= this.#stallMs) {

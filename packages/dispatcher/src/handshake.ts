@@ -3,6 +3,7 @@ import type { Message } from '@thv/transport';
 import { buildNotification, buildRequest, buildResult } from './build.js';
 import { INTERNAL_ERROR } from './codes.js';
 import type { DispatcherSettings } from './options.js';
+import { TIMED_OUT } from './outcome.js';
 import type { Failure, Outcome } from './outcome.js';
 import { LATEST_LEGACY_VERSION, LEGACY_VERSIONS, objectIn, stringIn } from './revision.js';
 import { paramsOf } from './sessions.js';
@@ -48,6 +49,8 @@ export class Handshake {
   readonly #settings: DispatcherSettings;
   readonly #answers = new Map<string, string>();
   #running: Promise<HandshakeResult> | undefined;
+  /** An `initialize` that the backend has and has not answered in time; a second one would confuse it. */
+  #overdue: Overdue | undefined;
   #params: Readonly<Record<string, unknown>> | undefined;
   #agreement: Agreement | undefined;
 
@@ -75,9 +78,11 @@ export class Handshake {
   }
 
   /** The backend is gone, and with it what it knew. */
-  reset(): void {
+  reset(failure: Failure): void {
     this.#agreement = undefined;
     this.#answers.clear();
+    this.#overdue?.settle({ kind: 'failure', failure });
+    this.#overdue = undefined;
   }
 
   /** The answer to one client: the version it asked for where that is no newer than the agreed one, else the agreed one. */
@@ -98,12 +103,41 @@ export class Handshake {
 
   async #attempt(clientInitialize: Message | undefined): Promise<HandshakeResult> {
     const params = this.#params ?? this.#paramsFor(clientInitialize);
-    const result = agreementFrom(await this.#upstream.call(buildRequest('initialize', params)));
+    const result = agreementFrom(await this.#ask(params));
     if (!result.ok) return result;
     this.#params = params;
     this.#agreement = result.agreement;
     this.#upstream.write(buildNotification('notifications/initialized'));
     return result;
+  }
+
+  /** A server that is still being downloaded may take longer than a request: its late answer is as good as any. */
+  async #ask(params: Readonly<Record<string, unknown>>): Promise<Outcome> {
+    const overdue = this.#overdue;
+    if (overdue !== undefined) {
+      const outcome = await this.#inTime(overdue.outcome);
+      if (!isTimeout(outcome)) this.#overdue = undefined;
+      return outcome;
+    }
+    const late = createOverdue();
+    const outcome = await this.#upstream.call(buildRequest('initialize', params), {
+      onLate: (message) => late.settle({ kind: 'answer', message }),
+    });
+    if (isTimeout(outcome)) this.#overdue = late;
+    return outcome;
+  }
+
+  #inTime(outcome: Promise<Outcome>): Promise<Outcome> {
+    const { clock, timesOf } = this.#settings;
+    return new Promise((resolve) => {
+      const stop = clock.setTimer(timesOf('initialize').timeoutMs, () =>
+        resolve({ kind: 'failure', failure: TIMED_OUT }),
+      );
+      void outcome.then((known) => {
+        stop();
+        resolve(known);
+      });
+    });
   }
 
   #paramsFor(clientInitialize: Message | undefined): Readonly<Record<string, unknown>> {
@@ -112,6 +146,21 @@ export class Handshake {
     return { protocolVersion: LATEST_LEGACY_VERSION, capabilities: {}, clientInfo: this.#settings.clientInfo };
   }
 }
+
+interface Overdue {
+  readonly outcome: Promise<Outcome>;
+  settle(outcome: Outcome): void;
+}
+
+function createOverdue(): Overdue {
+  let settle: (outcome: Outcome) => void = () => undefined;
+  const outcome = new Promise<Outcome>((resolve) => {
+    settle = resolve;
+  });
+  return { outcome, settle };
+}
+
+const isTimeout = (outcome: Outcome): boolean => outcome.kind === 'failure' && outcome.failure.reason === 'timeout';
 
 /** The version for a client: its own where we know it and it is no newer than what the backend speaks. */
 function negotiated(asked: string | undefined, agreed: string): string {

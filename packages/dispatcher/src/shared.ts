@@ -33,6 +33,8 @@ export class SharedMode implements Mode {
   readonly #lane = createLane();
   #starting: Promise<void> | undefined;
   #restarts = -1;
+  /** What the sessions of the backend's earlier life agreed on. */
+  #version: string | undefined;
 
   constructor(context: ModeContext, connection: Connection) {
     this.#context = context;
@@ -40,7 +42,7 @@ export class SharedMode implements Mode {
     this.#upstream = new Upstream(connection, settings, wheel, {
       onMessage: (message, waiter) => this.#receive(message, waiter),
       onUp: () => this.#up(),
-      onDown: () => this.#down(),
+      onDown: (_down, failure) => this.#down(failure),
       onDrop: (reason, message) => drops.add(reason, message),
       onNoise: (text) => settings.onWarning?.(text),
     });
@@ -305,8 +307,9 @@ export class SharedMode implements Mode {
     if (this.#handshake.wasMade) void this.#replay();
   }
 
-  #down(): void {
-    this.#handshake.reset();
+  #down(failure: Failure): void {
+    this.#version = this.#handshake.agreement?.protocolVersion ?? this.#version;
+    this.#handshake.reset(failure);
     this.#logLevel.reset();
     this.#serverRequests.backendDown();
   }
@@ -318,6 +321,9 @@ export class SharedMode implements Mode {
       if (result.outcome.kind === 'failure' && result.outcome.failure.reason === 'backend-exited') return;
       this.#context.sessions.endAll();
       return;
+    }
+    if (this.#version !== undefined && result.agreement.protocolVersion !== this.#version) {
+      this.#context.sessions.endAll();
     }
     this.#logLevel.reconcile();
     await this.#subscriptions.restore();

@@ -169,8 +169,8 @@ export class Upstream implements WaiterOwner {
     let others = 0;
     for (const waiter of lane.inFlight?.values() ?? []) {
       if (waiter.state !== 'sent') continue;
-      if (waiter.reply.streams && waiter.reply.open) streaming.push(waiter);
-      else others++;
+      if (!waiter.reply.streams) others++;
+      else if (waiter.reply.open) streaming.push(waiter);
     }
     return { streaming, others };
   }

@@ -123,6 +123,17 @@ describe('back-pressure towards the clients', () => {
     expect(flow.size).toBe(1);
   });
 
+  it('does not cut off a response that waits behind another one', async () => {
+    const { clock, flow } = guard();
+    const waiting = { bufferedBytes: 50, waitsItsTurn: true, destroyed: 0, destroy: () => void waiting.destroyed++ };
+    flow.watch(waiting);
+    await clock.advance(120_000);
+    expect(waiting.destroyed).toBe(0);
+    waiting.waitsItsTurn = false;
+    await clock.advance(62_000);
+    expect(waiting.destroyed).toBe(1);
+  });
+
   it('pauses the server only above the total, and goes on at half of it', async () => {
     const { clock, flow, states, receiver } = guard();
     const first = receiver(900);

@@ -157,7 +157,7 @@ describe('a timeout', () => {
     expect(reply.failure.reason).toBe('timeout');
   });
 
-  it('of initialize is not sent as a cancellation, and the next client tries again', async () => {
+  it('of initialize is not sent as a cancellation, and the next client waits on', async () => {
     const { connection, dispatcher, clock } = shared({ requestTimeoutMs: 1000 });
     const result = connection.initializeResult;
     connection.initializeResult = undefined;
@@ -166,11 +166,11 @@ describe('a timeout', () => {
     await clock.advance(1100);
     expect(first.failure.reason).toBe('timeout');
     expect(connection.of(cancelled)).toEqual([]);
-    connection.initializeResult = result;
     const second = new TestClient(dispatcher).initialize();
     await settled();
+    connection.answer('initialize', result);
+    await settled();
     expect(second.answer).toHaveProperty('result');
-    expect(connection.of('initialize')).toHaveLength(2);
   });
 });
 

@@ -131,6 +131,41 @@ describe('the handshake with a shared server', () => {
   });
 });
 
+describe('a server that answers initialize late', () => {
+  it('is not asked twice, and its late answer serves whoever waits then', async () => {
+    const { connection, dispatcher, clock } = shared({ requestTimeoutMs: 1000 });
+    connection.initializeResult = undefined;
+    const first = new TestClient(dispatcher).initialize();
+    await settled();
+    await clock.advance(1100);
+    expect(first.failure.reason).toBe('timeout');
+    const second = new TestClient(dispatcher).initialize();
+    await settled();
+    await clock.advance(1100);
+    expect(second.failure.reason).toBe('timeout');
+    const third = new TestClient(dispatcher).initialize();
+    await settled();
+    expect(connection.of('initialize')).toHaveLength(1);
+    connection.answer('initialize', { protocolVersion: '2025-11-25', capabilities: {} });
+    await settled();
+    expect(third.answer).toMatchObject({ id: 1, result: { protocolVersion: '2025-11-25' } });
+    expect(connection.of('notifications/initialized')).toHaveLength(1);
+  });
+
+  it('and dies meanwhile fails whoever waits', async () => {
+    const { connection, dispatcher, clock } = shared({ requestTimeoutMs: 1000 });
+    connection.initializeResult = undefined;
+    new TestClient(dispatcher).initialize();
+    await settled();
+    await clock.advance(1100);
+    const second = new TestClient(dispatcher).initialize();
+    await settled();
+    connection.down({ exitCode: 4 });
+    await settled();
+    expect(second.failure).toMatchObject({ reason: 'backend-exited', data: { exitCode: 4 } });
+  });
+});
+
 describe('the death of a shared server', () => {
   it('fails everything on its way at once', async () => {
     const { connection, client } = shared();
@@ -183,13 +218,9 @@ describe('the death of a shared server', () => {
     connection.up();
     const early = alice.request('tools/call');
     await settled();
-    expect(connection.sent.map(({ method }) => method)).toEqual([
-      'initialize',
-      'notifications/initialized',
-      'tools/call',
-      'logging/setLevel',
-      'resources/subscribe',
-    ]);
+    const methods = connection.sent.map(({ method }) => String(method));
+    expect(methods.slice(0, 2)).toEqual(['initialize', 'notifications/initialized']);
+    expect(methods.slice(2).toSorted()).toEqual(['logging/setLevel', 'resources/subscribe', 'tools/call']);
     connection.answer('tools/call');
     expect(early.answer).toHaveProperty('result');
     connection.answer('resources/subscribe');
@@ -209,6 +240,16 @@ describe('the death of a shared server', () => {
     await settled();
     expect(dispatcher.session(alice.session?.id ?? '')).toBeUndefined();
     expect(stream.ended).toBe(1);
+  });
+
+  it('ends all sessions when the new process speaks another version', async () => {
+    const { connection, client, dispatcher } = shared();
+    await client();
+    connection.initializeResult = { ...connection.initializeResult, protocolVersion: '2025-06-18' };
+    connection.down({ retryAfterMs: 10 });
+    connection.up();
+    await settled();
+    expect(dispatcher.stats().sessions).toBe(0);
   });
 
   it('in the middle of the new handshake keeps the sessions for the next try', async () => {

@@ -286,6 +286,16 @@ describe('what the server of a session asks', () => {
     expect(alice.connection.sent.at(-1)).toMatchObject({ id: 1, error: { message: 'client not reachable' } });
   });
 
+  it('waits for a stream when the one of the call is gone', async () => {
+    const { client } = perSession();
+    const alice = await client({ capabilities: everything });
+    const reply = alice.client.request(call);
+    reply.open = false;
+    alice.connection.say(ask(1, 'roots/list'));
+    expect(reply.frames).toEqual([]);
+    expect(alice.client.stream().methods).toEqual(['roots/list']);
+  });
+
   it('stops the clock of the request meanwhile', async () => {
     const { client, clock } = perSession({ requestTimeoutMs: 1000, serverRequestTimeoutMs: 60_000 });
     const alice = await client({ capabilities: everything });

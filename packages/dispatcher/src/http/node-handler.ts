@@ -83,6 +83,11 @@ class NodeExchange implements Incoming, ResponseWriter {
     return this.#response.writableLength;
   }
 
+  /** Requests of one connection may overlap; their responses go out in order. */
+  get waitsItsTurn(): boolean {
+    return this.#response.socket === null;
+  }
+
   readBody(): void {
     const request = this.#request;
     if (request.readableEnded) {
