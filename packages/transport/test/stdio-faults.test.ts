@@ -121,13 +121,14 @@ describe('an exit', () => {
   });
 
   it('does not wait for a process that left the group and holds the pipes', async () => {
-    const { connection, start, downs } = connect(
+    const { connection, start, downs, messages } = connect(
       `const { spawn } = require('node:child_process');
        spawn(process.execPath, ['-e', 'setTimeout(() => {}, 4000)'], { detached: true, stdio: 'inherit' });
+       console.log('{"jsonrpc":"2.0","method":"started"}');
        process.stdin.resume().once('end', () => process.exit(0));`,
     );
     await start();
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await until('it has started', () => messages.length > 0);
     await within(3_000, 'the close', connection.close());
     expect(downs).toHaveLength(1);
   });

@@ -18,6 +18,11 @@ const NATIVE_AT = 256;
 /** 1 for the bytes that a string may hold as they are: no quote, no backslash, no control character. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x20 && byte !== 0x22 && byte !== 0x5c ? 1 : 0));
 
+/** 1 for what may follow a backslash, `u` aside. */
+const ESCAPED = Uint8Array.from({ length: 256 }, (_, byte) =>
+  '"\\/bfnrt'.includes(String.fromCharCode(byte)) ? 1 : 0,
+);
+
 /**
  * What the scanner saw besides the structure, for the caller to reset and read. Module state, since the scanner is
  * synchronous and a result object for each token would cost more than the token.
@@ -40,6 +45,7 @@ export function skipString(bytes: Buffer, start: number): number {
   const plain = PLAIN;
   let at = start + 1;
   let far = at + NATIVE_AT;
+  let quote = -1;
   for (;;) {
     let byte = bytes[at] as number;
     while (plain[byte] === 1 && at < far) {
@@ -49,49 +55,41 @@ export function skipString(bytes: Buffer, start: number): number {
     if (byte === 0x22) return at + 1;
     if (byte === 0x5c) {
       seen.escape = true;
-      at = skipEscape(bytes, at);
+      at = ESCAPED[bytes[at + 1] as number] === 1 ? at + 2 : skipUnicodeEscape(bytes, at);
       far = at + NATIVE_AT;
     } else if (byte === undefined) {
       throw new JsonSyntaxError('a string is not closed', bytes.length);
     } else if (byte < 0x20) {
       throw controlCharacter(at);
     } else {
-      at = plainEnd(bytes, at);
+      // Found once and kept: a search for each run would read a long text with few quotes again and again.
+      if (quote < at) quote = nextQuote(bytes, at);
+      at = plainEnd(bytes, at, quote);
       far = at + NATIVE_AT;
     }
   }
 }
 
-/** The offset of the quote or backslash that ends a long run of plain bytes, found by native search. */
-function plainEnd(bytes: Buffer, start: number): number {
+function nextQuote(bytes: Buffer, start: number): number {
   const quote = bytes.indexOf(0x22, start);
-  const end = quote < 0 ? bytes.length : quote;
-  // Searched no further than the quote: a payload without escapes would be searched whole for each string.
+  return quote < 0 ? bytes.length : quote;
+}
+
+/** The offset of the backslash that ends a long run of plain bytes, found by native search, or else `end`. */
+function plainEnd(bytes: Buffer, start: number, end: number): number {
+  // Searched no further than the quote, or a payload without escapes would be searched whole for each string.
   const backslash = bytes.subarray(start, end).indexOf(0x5c);
   const stop = backslash < 0 ? end : start + backslash;
   refuseControls(bytes, start, stop);
   return stop;
 }
 
-function skipEscape(bytes: Buffer, start: number): number {
-  switch (bytes[start + 1]) {
-    case 0x22: // "
-    case 0x5c: // backslash
-    case 0x2f: // /
-    case 0x62: // b
-    case 0x66: // f
-    case 0x6e: // n
-    case 0x72: // r
-    case 0x74: // t
-      return start + 2;
-    case 0x75: // u
-      for (let index = 2; index < 6; index += 1) {
-        if (!isHexDigit(bytes[start + index])) throw new JsonSyntaxError('an escape \\u needs four hex digits', start);
-      }
-      return start + 6;
-    default:
-      throw new JsonSyntaxError('an escape is not known', start);
+function skipUnicodeEscape(bytes: Buffer, start: number): number {
+  if (bytes[start + 1] !== 0x75) throw new JsonSyntaxError('an escape is not known', start);
+  for (let index = 2; index < 6; index += 1) {
+    if (!isHexDigit(bytes[start + index])) throw new JsonSyntaxError('an escape \\u needs four hex digits', start);
   }
+  return start + 6;
 }
 
 const isHexDigit = (byte: number | undefined): boolean =>
