@@ -1,6 +1,7 @@
 import { superviseWorkload } from '@thv/workloads';
 import type { CliContext } from './context.js';
 import { exitCodes } from './exit.js';
+import { supervisorEnvironment } from './settings.js';
 import { pathsOf } from './workloads.js';
 
 /**
@@ -16,7 +17,7 @@ export async function runInForeground(
   const { noteStyle } = context;
   const outcome = await superviseWorkload(name, {
     paths: pathsOf(context),
-    env: context.env,
+    env: await supervisorEnvironment(context),
     signal: context.signal,
     onServerOutput: (text) => void (context.quiet || context.stderr.write(text)),
     onEvent: (event, fields) => {

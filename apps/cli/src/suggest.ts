@@ -21,14 +21,17 @@ export function distance(a: string, b: string): number {
 /** Up to `limit` candidates that somebody who typed `word` may have meant, best first; empty when nothing is near. */
 export function closest(word: string, candidates: Iterable<string>, limit = 3): string[] {
   const wanted = word.toLowerCase();
-  return [...new Set(candidates)]
+  const near = [...new Set(candidates)]
     .map((candidate) => {
       const text = candidate.toLowerCase();
       const isPart = wanted.length >= 3 && (text.includes(wanted) || wanted.includes(text));
       return { candidate, cost: isPart ? 1 : distance(wanted, text) };
     })
     .filter(({ candidate, cost }) => cost <= Math.max(1, Math.floor(Math.max(word.length, candidate.length) * 0.4)))
-    .sort((a, b) => a.cost - b.cost || (a.candidate < b.candidate ? -1 : 1))
+    .sort((a, b) => a.cost - b.cost || (a.candidate < b.candidate ? -1 : 1));
+  const best = near[0]?.cost ?? 0;
+  return near
+    .filter(({ cost }) => cost <= best + 1)
     .slice(0, limit)
     .map(({ candidate }) => candidate);
 }

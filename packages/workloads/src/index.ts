@@ -8,6 +8,7 @@ export { createGroupStore } from './groups.js';
 export type { Group, GroupStore } from './groups.js';
 export { openHost } from './host.js';
 export type { HostOptions, HostState, OpenHost, WorkloadHost } from './host.js';
+export { writeText } from './json-file.js';
 export { createLauncher } from './launch.js';
 export type { Launched, Launcher, LauncherOptions, SupervisorReport } from './launch.js';
 export { openLogFile } from './log-file.js';

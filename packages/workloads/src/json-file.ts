@@ -21,6 +21,7 @@ export async function writeJson(path: string, value: unknown): Promise<void> {
   await writeText(path, `${JSON.stringify(value, null, 2)}\n`);
 }
 
+/** Writes a text file of mode 0600 in one step: a reader sees the old text or the new one. Its folder is created. */
 export async function writeText(path: string, text: string): Promise<void> {
   await ensureFolder(dirname(path));
   await writeFileAtomic(path, text, { mode: fileMode });

@@ -98,6 +98,12 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./skill/index.js')).register,
   },
   {
+    name: 'config',
+    summary: 'Read and write the defaults of this user',
+    section: 'Program',
+    load: async () => (await import('./config.js')).register,
+  },
+  {
     name: 'completion',
     summary: 'Print the completion script of a shell',
     section: 'Program',

@@ -2,6 +2,7 @@ import { closeSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLogFile, superviseWorkload } from '@thv/workloads';
 import { exitCodes } from '../exit.js';
+import { supervisorEnvironment } from '../settings.js';
 import { pathsOf } from '../workloads.js';
 import type { RegisterCommand } from './index.js';
 
@@ -19,7 +20,7 @@ export const register: RegisterCommand = (command, context) => {
     process.chdir('/');
     const outcome = await superviseWorkload(name, {
       paths,
-      env: context.env,
+      env: await supervisorEnvironment(context),
       signal: context.signal,
       onEvent: (event, fields) => {
         const level = event === 'failed' || event === 'given-up' ? 'error' : event === 'down' ? 'warn' : 'info';

@@ -14,6 +14,8 @@ import type { Command } from 'commander';
 import type { CliContext } from '../../context.js';
 import { CliError } from '../../errors.js';
 import { readInput } from '../../prompt.js';
+import { readSettings } from '../../settings.js';
+import type { SettingKey } from '../../settings.js';
 import { parseLabels } from '../list.js';
 import type { RunFlags } from './run.js';
 
@@ -27,6 +29,10 @@ export async function configFromFlags(
   context: CliContext,
 ): Promise<RunConfig> {
   const what = readCommand(server, context.rest);
+  const settings = await readSettings(context);
+  const setting = (key: SettingKey): string => settings.get(key)?.value ?? '';
+  const ttl = settings.get('default-session-ttl');
+  const sessionTtl = flags.sessionTtl ?? (ttl?.origin === 'default' ? undefined : ttl?.value);
   const name = flags.name ?? freeName(suggestName(what.command, what.args), taken);
   return {
     schema_version: schemaVersion,
@@ -37,13 +43,13 @@ export async function configFromFlags(
     working_dir: context.cwd,
     transport: flags.transport,
     proxy_mode: 'streamable-http',
-    host: flags.host,
+    host: flags.host ?? setting('default-host'),
     port: flags.proxyPort ?? 0,
-    group: flags.group,
+    group: flags.group ?? setting('default-group'),
     env_vars: await readEnvironment(flags, context),
     container_labels: parseLabels(flags.label ?? []),
-    isolation: flags.isolation,
-    ...(flags.sessionTtl === undefined ? {} : { session_ttl: flags.sessionTtl }),
+    isolation: flags.isolation ?? (setting('default-isolation') === 'session' ? 'session' : 'shared'),
+    ...(sessionTtl === undefined ? {} : { session_ttl: sessionTtl }),
     stateless: flags.stateless === true,
     strict_protocol_validation: flags.strictProtocolValidation === true,
     allowed_origins: flags.allowedOrigins ?? [],
@@ -138,11 +144,10 @@ export async function configFromFile(
   const file = path === '-' ? 'stdin' : resolve(context.cwd, path);
   const text = path === '-' ? await readInput(context, maxConfigBytes) : await readText(file, '--from-config');
   const config = parseRunConfig(text, file, `correct ${file}, or write it anew with thv export`);
-  const isChosen = (name: string): boolean => command.getOptionValueSource(name) === 'cli';
   return {
     ...config,
     name: flags.name ?? (config.name || freeName(suggestName(config.command, config.cmd_args), taken)),
-    ...(isChosen('group') ? { group: flags.group } : {}),
+    ...(flags.group === undefined ? {} : { group: flags.group }),
     ...(flags.proxyPort === undefined ? {} : { port: flags.proxyPort }),
   };
 }

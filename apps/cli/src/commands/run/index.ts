@@ -71,16 +71,15 @@ export const register: RegisterCommand = (command, context) => {
     )
     .option('-e, --env <KEY=VALUE>', 'Environment variable of the server (repeatable)', collect)
     .option('--env-file <path>', 'File with KEY=VALUE lines')
-    .option('--host <host>', 'Host to listen on', '127.0.0.1')
+    .option('--host <host>', 'Host to listen on (default: 127.0.0.1)')
     .option('--proxy-port <port>', 'Port to listen on (default: a free one, kept)', integerParser(1, 65_535))
-    .addOption(groupOption('Group of the server', '--group <name>').default('default'))
+    .addOption(groupOption('Group of the server (default: default)', '--group <name>'))
     .option('-l, --label <key=value>', 'Label (repeatable)', collect)
     .addOption(
       choiceOption(
         '--isolation <mode>',
-        'One server process for all clients, or one for each session',
+        'One server process for all clients, or one for each session (default: shared)',
         ['shared', 'session'],
-        'shared',
       ),
     )
     .option('--session-ttl <duration>', 'How long an idle client session lives (default: 2h)', durationText)

@@ -13,11 +13,11 @@ export interface RunFlags {
   readonly proxyMode: 'streamable-http' | 'sse';
   readonly env?: readonly string[];
   readonly envFile?: string;
-  readonly host: string;
+  readonly host?: string;
   readonly proxyPort?: number;
-  readonly group: string;
+  readonly group?: string;
   readonly label?: readonly string[];
-  readonly isolation: 'shared' | 'session';
+  readonly isolation?: 'shared' | 'session';
   readonly sessionTtl?: string;
   readonly stateless?: boolean;
   readonly strictProtocolValidation?: boolean;
