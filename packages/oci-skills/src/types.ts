@@ -411,12 +411,15 @@ export interface Registry extends AsyncDisposable {
   ): Promise<Uint8Array>;
   /** Resolves to false when the registry had the blob already. */
   putBlob(reference: string | Reference, blob: Blob, options?: CallOptions): Promise<boolean>;
-  /** `tagOrDigest` is taken from the reference when it is left out. */
+  /**
+   * Stored under `tag`, or under its digest when `tag` is left out. `isReferrer` tells whether the registry has taken
+   * note of the manifest's `subject`; where it has not, the fallback tag must be kept by the client.
+   */
   putManifest(
     reference: string | Reference,
     manifest: Blob,
     options?: CallOptions & { readonly tag?: string },
-  ): Promise<void>;
+  ): Promise<{ readonly isReferrer: boolean }>;
   /** What refers to `digest`, by the referrers API or the fallback tag. @see https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers */
   referrers(reference: string | Reference, digest: string, options?: CallOptions): Promise<readonly Descriptor[]>;
   close(): Promise<void>;
