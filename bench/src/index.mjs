@@ -8,4 +8,14 @@ export const benchmarks = {
     peers: true,
     load: () => import('./proxy/proxy.mjs'),
   },
+  workflow: {
+    summary: 'scheduling, whole runs and templates, against an in-degree scheduler, p-limit levels and p-graph',
+    peers: true,
+    load: () => import('./workflow.mjs'),
+  },
+  store: {
+    summary: 'durable steps on SQLite, against the bare pair of statements',
+    peers: false,
+    load: () => import('./store.mjs'),
+  },
 };
