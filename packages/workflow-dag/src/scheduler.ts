@@ -36,28 +36,29 @@ export function createScheduler(graph: Graph, mode: Scheduling, finished: readon
 }
 
 function eagerScheduler(graph: Graph, finished: readonly number[]): Scheduler {
-  const waitsFor = Int32Array.from(graph.dependencyCounts);
-  const over = new Uint8Array(graph.size);
+  const { size, dependents } = graph;
+  const waitsFor = graph.dependencyCounts.slice();
+  // Allocated only where a run goes on: for a small graph two arrays cost as much as its steps.
+  const over = finished.length === 0 ? undefined : new Uint8Array(size);
   const queue: number[] = [];
   let head = 0;
-  let left = graph.size;
-  const end = (step: number): void => {
-    over[step] = 1;
+  let left = size;
+  const complete = (step: number): void => {
     left -= 1;
-    for (const dependent of graph.dependents[step] ?? []) {
+    for (const dependent of dependents[step] ?? []) {
       const count = (waitsFor[dependent] ?? 0) - 1;
       waitsFor[dependent] = count;
-      if (count === 0 && over[dependent] === 0) queue.push(dependent);
+      if (count === 0 && over?.[dependent] !== 1) queue.push(dependent);
     }
   };
-  for (const step of finished) over[step] = 1;
-  for (const step of finished) end(step);
+  for (const step of finished) if (over !== undefined) over[step] = 1;
+  for (const step of finished) complete(step);
   queue.length = 0;
-  for (let step = 0; step < graph.size; step += 1) if (over[step] === 0 && waitsFor[step] === 0) queue.push(step);
+  for (let step = 0; step < size; step += 1) if (waitsFor[step] === 0 && over?.[step] !== 1) queue.push(step);
   return {
     next: () => (head < queue.length ? (queue[head++] ?? -1) : -1),
     ready: () => head < queue.length,
-    complete: end,
+    complete,
     left: () => left,
   };
 }

@@ -24,7 +24,7 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock;
   /** Cached results that are kept; the oldest goes first. @defaultValue 1000 */
   readonly maxCacheEntries?: number;
-  /** Finished runs that are kept; the one that ended first goes first. @defaultValue 10000 */
+  /** Finished runs that are kept; the one that ended first goes first. @defaultValue 1000 */
   readonly maxFinishedRuns?: number;
   /** Steps of finished runs that are kept, counted over all of them. @defaultValue 100000 */
   readonly maxFinishedSteps?: number;
@@ -42,6 +42,39 @@ const DONE = Promise.resolve();
 
 function isFinal(run: RunRecord): boolean {
   return FINAL_STATUSES.includes(run.status);
+}
+
+/** Written out: spreading so many members costs more than ten steps. */
+function newRecord(run: NewRun, leaseOwner: string, leaseExpiresAt: number): Writable<RunRecord> {
+  return {
+    id: run.id,
+    name: run.name,
+    definition: run.definition,
+    schemaVersion: run.schemaVersion,
+    inputHash: run.inputHash,
+    params: run.params,
+    vars: run.vars,
+    options: run.options,
+    principal: run.principal,
+    tenant: run.tenant,
+    idempotencyKey: run.idempotencyKey,
+    createdAt: run.createdAt,
+    deadlineAt: run.deadlineAt,
+    status: 'pending',
+    startedAt: undefined,
+    updatedAt: run.createdAt,
+    endedAt: undefined,
+    output: undefined,
+    error: undefined,
+    meta: {},
+    cancelRequestedAt: undefined,
+    cancelReason: undefined,
+    leaseOwner,
+    leaseEpoch: 1,
+    leaseExpiresAt,
+    recoveries: 0,
+    version: 1,
+  };
 }
 
 /**
@@ -68,7 +101,7 @@ class MemoryStore implements Store {
   constructor({
     clock = systemClock,
     maxCacheEntries = 1000,
-    maxFinishedRuns = 10_000,
+    maxFinishedRuns = 1000,
     maxFinishedSteps = 100_000,
   }: MemoryStoreOptions) {
     this.#clock = clock;
@@ -91,23 +124,7 @@ class MemoryStore implements Store {
       throw new WorkflowError('ERR_WORKFLOW_DAG_STORE', `A run with the id ${run.id} exists already.`);
     }
     const expiresAt = this.#clock.now() + claim.ttlMs;
-    const record: Writable<RunRecord> = {
-      ...run,
-      status: 'pending',
-      startedAt: undefined,
-      updatedAt: run.createdAt,
-      endedAt: undefined,
-      output: undefined,
-      error: undefined,
-      meta: {},
-      cancelRequestedAt: undefined,
-      cancelReason: undefined,
-      leaseOwner: claim.owner,
-      leaseEpoch: 1,
-      leaseExpiresAt: expiresAt,
-      recoveries: 0,
-      version: 1,
-    };
+    const record = newRecord(run, claim.owner, expiresAt);
     this.#entries.set(run.id, { run: record, steps: new Map(), elicitations: new Map() });
     if (key !== undefined) this.#byKey.set(key, run.id);
     return { kind: 'created', lease: { runId: run.id, owner: claim.owner, epoch: 1, expiresAt } };
