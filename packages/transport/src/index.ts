@@ -3,9 +3,15 @@ export { formatDuration, parseDuration } from './duration.js';
 export { TransportError } from './errors.js';
 export type { TransportErrorCode } from './errors.js';
 export { findFreePort, isPortFree } from './http/free-port.js';
+export { healthResponse } from './http/health.js';
+export type { HealthReport } from './http/health.js';
 export { openListener } from './http/listener.js';
 export type { Listener, ListenerOptions } from './http/listener.js';
+export { createOriginPolicy, isLoopback } from './http/origin.js';
+export type { OriginPolicy, OriginPolicyOptions } from './http/origin.js';
 export { splitArray } from './json/split-array.js';
+export { createKeyedMutex } from './keyed-mutex.js';
+export type { KeyedMutex } from './keyed-mutex.js';
 export { createMemoryConnection } from './memory-connection.js';
 export type { MemoryPeer } from './memory-connection.js';
 export type { JsonObject, Message, MessageKind, Splice } from './message.js';
@@ -24,8 +30,23 @@ export type {
   Verdict,
 } from './ports.js';
 export { idKey } from './request-id.js';
+export {
+  LEGACY_VERSIONS,
+  MCP_HEADERS,
+  MODERN_VERSION,
+  RPC_CODES,
+  decodeHeaderValue,
+  encodeHeaderValue,
+  isKnownVersion,
+} from './revision.js';
+export { createSessionManager, principalKey } from './session/manager.js';
+export type { NewSession, SessionManager, SessionManagerOptions } from './session/manager.js';
+export { createMemorySessionStore } from './session/memory.js';
+export type { SessionRecord, SessionStore } from './session/store.js';
 export type { RestartOptions } from './stdio/backoff.js';
 export { createStdioConnection } from './stdio/connection.js';
 export type { StdioConnection, StdioConnectionOptions } from './stdio/connection.js';
 export { spliceMessage } from './splice-message.js';
+export { SSE_HEADERS, encodeSseComment, encodeSseEvent } from './sse/encode.js';
+export type { SseEvent } from './sse/encode.js';
 export { signalGroup } from './stdio/process-group.js';
