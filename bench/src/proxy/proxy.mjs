@@ -91,6 +91,7 @@ async function measureInPeace(one, cell, ms) {
 
 async function measureCell({ target, generator }, { connections, kind, bytes }, ms) {
   await generator.ask('measure', { connections, kind, bytes, ms: Math.min(200, ms) });
+  target.preferAll();
   const pids = target.proxies();
   const othersShare = watchOthers();
   const before = sum(pids.map(cpuNanoseconds));

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, pinned, startServer } from '../lib/child.mjs';
+import { freePort, pinned, prefer, startServer } from '../lib/child.mjs';
 import { root } from '../lib/install.mjs';
 import { tree } from '../lib/proc.mjs';
 
@@ -68,6 +68,10 @@ export async function startTarget(name) {
     name,
     startMs: server.startMs,
     url: `http://127.0.0.1:${port}/mcp`,
+    /** A target may put its servers into groups of their own, which would not be preferred otherwise. */
+    preferAll() {
+      for (const { pid } of members()) prefer(pid);
+    },
     /** The processes of the proxy: everything that it started, without the servers behind it. */
     proxies: () =>
       members()
