@@ -302,7 +302,7 @@ export class Formatter {
 
   /** True if no flag, width or precision changes how a number looks. */
   #plain(): boolean {
-    return this.width < 0 && this.precision < 0 && !this.plus && !this.space;
+    return this.width < 0 && this.precision < 0 && !this.plus && !this.space && !this.sharp;
   }
 
   #number(value: number, format: FloatFormat, usual: number): void {

@@ -33,6 +33,9 @@ export interface Program {
 /** JavaScript's stack bears no more; Go allows 100,000. */
 export const MAX_TEMPLATE_DEPTH = 1000;
 
+/** Looking past so many variables costs a step. */
+const NAMES_PER_STEP = 64;
+
 /** One execution: dot, variables, and the node that an error would be blamed on. */
 export class Machine extends Budget {
   readonly program: Program;
@@ -78,8 +81,11 @@ export class Machine extends Budget {
 
   /** Index of a variable on the stack: the youngest of that name. */
   find(name: string): number {
-    for (let i = this.#names.length - 1; i >= this.#base; i -= 1) if (this.#names[i] === name) return i;
-    return this.fail(`undefined variable: ${name}`);
+    const last = this.#names.length - 1;
+    let index = last;
+    while (index >= this.#base && this.#names[index] !== name) index -= 1;
+    if (last - index >= NAMES_PER_STEP) this.spend(Math.floor((last - index) / NAMES_PER_STEP));
+    return index < this.#base ? this.fail(`undefined variable: ${name}`) : index;
   }
 
   valueAt(index: number): unknown {

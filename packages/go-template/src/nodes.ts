@@ -160,3 +160,17 @@ export function printNode(node: Expression | CommandNode | TemplateNode): string
       return `{{template ${quote(node.name)}${node.pipe === undefined ? '' : ` ${printPipe(node.pipe)}`}}}`;
   }
 }
+
+/** What can only be the first command of a pipeline. */
+export function isLiteral(node: Expression | undefined): boolean {
+  switch (node?.kind) {
+    case 'bool':
+    case 'dot':
+    case 'nil':
+    case 'number':
+    case 'string':
+      return true;
+    default:
+      return false;
+  }
+}

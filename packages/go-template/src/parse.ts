@@ -1,6 +1,7 @@
 import { GoTemplateError } from './errors.js';
 import { Lexer } from './lex.js';
 import {
+  isLiteral,
   printNode,
   type BranchNode,
   type CommandNode,
@@ -10,20 +11,15 @@ import {
 } from './nodes.js';
 import { numberNode } from './number.js';
 import { quote, unquote } from './quote.js';
+import { Scope } from './scope.js';
 import { TokenStream } from './token-stream.js';
-import { describeToken, T, type Token, type TokenType } from './token.js';
+import { describeToken, startsOperand, T, type Token, type TokenType } from './token.js';
 
 /** The trees of a source by template name; the source's own is among them. */
 export type Trees = ReadonlyMap<string, readonly Statement[]>;
 
 /** What ends a list: `{{end}}`, or `{{else}}` with the word that follows still unread. */
 type Terminator = 'end' | 'else';
-
-/** A template while it is read: which variables it knows, and how many ranges are open. */
-interface Scope {
-  readonly variables: string[];
-  ranges: number;
-}
 
 /** JavaScript's stack bears no more; Go allows 10,000 parentheses and has no limit for blocks. */
 const MAX_PARENS = 1000;
@@ -46,7 +42,7 @@ export class Parser {
   #actionLine = 0;
   #parens = 0;
   #blocks = 0;
-  #scope: Scope = { variables: ['$'], ranges: 0 };
+  #scope = new Scope();
 
   constructor(name: string, source: string, isFunction: (name: string) => boolean) {
     this.#name = name;
@@ -110,7 +106,7 @@ export class Parser {
   #body(context: string): Statement[] {
     const outer = this.#scope;
     const actionLine = this.#actionLine;
-    this.#scope = { variables: ['$'], ranges: 0 };
+    this.#scope = new Scope();
     this.#actionLine = 0;
     const { list, terminator } = this.#itemList();
     if (terminator !== 'end') this.#fail(`unexpected {{${terminator}}} in ${context}`);
@@ -189,7 +185,7 @@ export class Parser {
   }
 
   #branch(kind: BranchNode['kind']): BranchNode {
-    const known = this.#scope.variables.length;
+    const known = this.#scope.size;
     this.#blocks += 1;
     if (this.#blocks > MAX_BLOCKS) this.#fail(`blocks nested deeper than ${MAX_BLOCKS}`);
     const pipe = this.#pipeline(kind, T.RightDelim);
@@ -198,7 +194,7 @@ export class Parser {
     if (kind === 'range') this.#scope.ranges -= 1;
     const otherwise = terminator === 'else' ? this.#otherwise(kind) : undefined;
     this.#blocks -= 1;
-    this.#scope.variables.length = known;
+    this.#scope.shrink(known);
     return { kind, pos: pipe.pos, pipe, list, otherwise };
   }
 
@@ -276,7 +272,7 @@ export class Parser {
       }
       this.#tokens.nextNonSpace();
       pipe.declarations.push({ kind: 'variable', pos: variable.pos, name: variable.text, path: [] });
-      this.#scope.variables.push(variable.text);
+      this.#scope.declare(variable.text);
       if (assigns) {
         pipe.isAssign = following.type === T.Assign;
         return;
@@ -336,7 +332,7 @@ export class Parser {
       case T.Nil:
         return { kind: 'nil', pos };
       case T.Variable:
-        if (!this.#scope.variables.includes(text)) this.#fail(`undefined variable ${quote(text)}`);
+        if (!this.#scope.knows(text)) this.#fail(`undefined variable ${quote(text)}`);
         return { kind: 'variable', pos, name: text, path: [] };
       case T.Field:
         return { kind: 'field', pos, path: [text.slice(1)] };
@@ -365,39 +361,5 @@ export class Parser {
     const pipe = this.#pipeline('parenthesized pipeline', T.RightParen);
     this.#parens -= 1;
     return pipe;
-  }
-}
-
-function startsOperand(type: TokenType): boolean {
-  switch (type) {
-    case T.Bool:
-    case T.CharConstant:
-    case T.Complex:
-    case T.Dot:
-    case T.Field:
-    case T.Identifier:
-    case T.Number:
-    case T.Nil:
-    case T.RawString:
-    case T.String:
-    case T.Variable:
-    case T.LeftParen:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/** What can only be the first command of a pipeline. */
-function isLiteral(node: Expression | undefined): boolean {
-  switch (node?.kind) {
-    case 'bool':
-    case 'dot':
-    case 'nil':
-    case 'number':
-    case 'string':
-      return true;
-    default:
-      return false;
   }
 }

@@ -72,3 +72,24 @@ export function describeToken({ type, text }: Token): string {
   if (type >= T.Block) return `<${text}>`;
   return byteLength(text) > 10 ? `${quote(firstRunes(text, 10))}...` : quote(text);
 }
+
+/** True for what an operand can begin with. */
+export function startsOperand(type: TokenType): boolean {
+  switch (type) {
+    case T.Bool:
+    case T.CharConstant:
+    case T.Complex:
+    case T.Dot:
+    case T.Field:
+    case T.Identifier:
+    case T.Number:
+    case T.Nil:
+    case T.RawString:
+    case T.String:
+    case T.Variable:
+    case T.LeftParen:
+      return true;
+    default:
+      return false;
+  }
+}

@@ -35,7 +35,13 @@ const BITS: Readonly<Record<GoIntegerType, number>> = {
 };
 
 /** What values that JavaScript has no type for have in common, so that one test tells them from maps. */
-class Special {}
+class Special {
+  readonly #special = true;
+
+  static is(value: object): boolean {
+    return #special in value && value.#special;
+  }
+}
 
 /** An integer of another type than `int`; it behaves the same but for `%T`, `%#v` and the words of errors. */
 export class GoInteger extends Special {
@@ -93,7 +99,7 @@ export function kindOf(value: unknown): Kind {
     case 'object':
       if (value === null) return 'nil';
       if (Array.isArray(value)) return 'slice';
-      if (!(value instanceof Special)) return 'map';
+      if (!Special.is(value)) return 'map';
       if (value instanceof GoInteger) return value.type.startsWith('u') ? 'uint' : 'int';
       return 'complex';
     default:
