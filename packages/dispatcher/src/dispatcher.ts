@@ -48,7 +48,8 @@ export interface Dispatcher {
   start(options?: { readonly signal?: AbortSignal }): Promise<void>;
   /**
    * Resolves once a shared backend answered the handshake.
-   * @throws DispatcherError `ERR_DISPATCHER_HANDSHAKE` when it refuses or does not answer
+   * @throws DispatcherError `ERR_DISPATCHER_HANDSHAKE` when it refuses or does not answer; `details` has the reason and
+   * `stderrTail`, the last lines that a process wrote before it ended
    */
   ready(): Promise<void>;
   /** The live session with that id that belongs to the principal; the look counts as activity. */
@@ -130,7 +131,7 @@ class DispatcherCore implements Dispatcher, ModeContext {
     const failure = await this.#mode.ready();
     if (failure === undefined) return;
     throw new DispatcherError('ERR_DISPATCHER_HANDSHAKE', `The MCP server is not ready: ${failure.message}`, {
-      details: { ...failure },
+      details: { ...failure, stderrTail: this.#mode.stderrTail },
     });
   }
 

@@ -34,6 +34,8 @@ export interface Mode {
   start(signal?: AbortSignal): Promise<void>;
   /** Makes sure that the backend answers, where there is one before any client. */
   ready(): Promise<Failure | undefined>;
+  /** What the shared backend wrote to stderr before it went away. */
+  readonly stderrTail: readonly string[];
   initialize(message: Message, reply: Reply, origin: Origin): void;
   request(message: Message, reply: Reply, origin: Origin): void;
   notify(message: Message, session: ClientSession | undefined): Taken;

@@ -26,6 +26,7 @@ export class SessionMode implements Mode {
   readonly #connect: NonNullable<ModeContext['settings']['connect']>;
   readonly #starts: Semaphore;
   readonly #backends = new Set<SessionBackend>();
+  readonly stderrTail: readonly string[] = [];
   /** Sessions on their way, by principal. */
   readonly #pending: (string | undefined)[] = [];
   #closed = false;

@@ -1,6 +1,6 @@
 import { buildError, buildNotification, buildResult } from './build.js';
 import { cancelledKey } from './cancel.js';
-import { INVALID_PARAMS, METHOD_NOT_FOUND } from './codes.js';
+import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND } from './codes.js';
 import { Handshake } from './handshake.js';
 import type { Agreement, HandshakeResult } from './handshake.js';
 import { createLane } from './lanes.js';
@@ -55,6 +55,10 @@ export class SharedMode implements Mode {
     this.#serverRequests = new ServerRequests(this.#upstream, context);
   }
 
+  get stderrTail(): readonly string[] {
+    return this.#upstream.stderrTail;
+  }
+
   start(signal?: AbortSignal): Promise<void> {
     return (this.#starting ??= this.#upstream.start(signal));
   }
@@ -66,7 +70,7 @@ export class SharedMode implements Mode {
     return {
       reason: 'handshake',
       status: 502,
-      code: METHOD_NOT_FOUND,
+      code: INTERNAL_ERROR,
       message: 'The MCP server refused initialize',
       data: { answer: result.outcome.kind === 'answer' ? result.outcome.message.json() : null },
     };

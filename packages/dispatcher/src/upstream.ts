@@ -42,6 +42,7 @@ export class Upstream implements WaiterOwner {
   #life = 0;
   #down: { readonly failure: Failure; readonly until: number } | undefined;
   #closed = false;
+  #stderrTail: readonly string[] = [];
 
   constructor(connection: Connection, settings: DispatcherSettings, wheel: DeadlineWheel, handlers: UpstreamHandlers) {
     this.connection = connection;
@@ -62,6 +63,11 @@ export class Upstream implements WaiterOwner {
 
   get queued(): number {
     return this.#queue.size;
+  }
+
+  /** The last lines of stderr of the backend's last life. */
+  get stderrTail(): readonly string[] {
+    return this.#stderrTail;
   }
 
   get isUp(): boolean {
@@ -347,6 +353,7 @@ export class Upstream implements WaiterOwner {
   }
 
   #fail(down: ConnectionDown): void {
+    this.#stderrTail = down.stderrTail;
     const failure = down.reason === 'spawn-failed' ? startFailure(down.stderrTail.join('\n')) : backendExited(down);
     this.#down = { failure, until: down.retryAfterMs === undefined ? Infinity : this.#clock.now() + down.retryAfterMs };
     this.#blocked = false;

@@ -136,6 +136,18 @@ describe('a real server behind a real socket', () => {
     else expect(outcome.status).toBe(502);
   });
 
+  it('that ends at once says why to whoever waits for it', async () => {
+    const { dispatcher } = await open({
+      script: { stderrLines: ['cannot find my config'], crash: { at: 'start', how: 1 } },
+    });
+    const error = await dispatcher.ready().then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).toMatchObject({ code: 'ERR_DISPATCHER_HANDSHAKE', details: { data: { exitCode: 1 } } });
+    expect(JSON.stringify(error)).toContain('cannot find my config');
+  });
+
   it('that closes its output is dead', async () => {
     const { url } = await open();
     const session = await openSession(url, { jsonOnly: true });

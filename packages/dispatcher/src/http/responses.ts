@@ -4,11 +4,10 @@ import type { Failure } from '../outcome.js';
 import { failureError } from '../outcome.js';
 import type { HeaderList, ResponseWriter } from './writer.js';
 
-const JSON_TYPE: HeaderList = ['content-type', 'application/json'];
-
 /** A whole JSON response. */
 export function replyJson(writer: ResponseWriter, status: number, body: Buffer, headers: HeaderList = []): void {
-  writer.reply(status, [...JSON_TYPE, 'content-length', String(body.length), ...headers], body);
+  const own = ['content-type', 'application/json', 'content-length', String(body.length)];
+  writer.reply(status, headers.length === 0 ? own : [...own, ...headers], body);
 }
 
 /** A JSON-RPC error as the body; the id is left out where the request had none. */
