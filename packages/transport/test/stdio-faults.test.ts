@@ -133,3 +133,36 @@ describe('an exit', () => {
     expect(downs).toHaveLength(1);
   });
 });
+
+describe('a close', () => {
+  it('during a restart tells nothing twice', async () => {
+    let restart = (): void => undefined;
+    const clock = {
+      now: () => 0,
+      setTimer: (_: number, callback: () => void) => {
+        restart = callback;
+        return () => undefined;
+      },
+    };
+    const { connection, start, downs } = connect("process.stdin.once('data', () => process.exit(1));", {
+      clock,
+      restart: { maxAttempts: 1 },
+    });
+    await start();
+    connection.send(note('end'));
+    await until('it is down', () => downs.length > 0);
+    restart();
+    await connection.close();
+    expect(downs).toEqual([expect.objectContaining({ reason: 'exit', retryAfterMs: 5_000 })]);
+    expect(connection.state).toBe('closed');
+  });
+});
+
+it.each([{ initialDelayMs: -1 }, { maxDelayMs: 1.5 }, { maxAttempts: Number.NaN }, { resetAfterMs: -5 }])(
+  'refuses the restart option %j',
+  (restart) => {
+    expect(() => createStdioConnection({ command: 'node', env: {}, restart })).toThrow(
+      /`restart\.\w+` to be an integer/,
+    );
+  },
+);

@@ -1,3 +1,5 @@
+import { requireInteger } from '../arguments.js';
+
 /** How a server that ended by itself is started again. */
 export interface RestartOptions {
   /** Delay before the first restart; doubled for each further one. @defaultValue 5000 */
@@ -19,6 +21,10 @@ export interface Backoff {
 /** A back-off of doubling delays. */
 export function createBackoff(options: RestartOptions = {}): Backoff {
   const { initialDelayMs = 5_000, maxDelayMs = 60_000, maxAttempts = 10, resetAfterMs = 30_000 } = options;
+  requireInteger('restart.initialDelayMs', initialDelayMs, 0);
+  requireInteger('restart.maxDelayMs', maxDelayMs, 0);
+  requireInteger('restart.maxAttempts', maxAttempts, 0);
+  requireInteger('restart.resetAfterMs', resetAfterMs, 0);
   let attempts = 0;
   return {
     next(livedMs) {

@@ -60,6 +60,7 @@ class ChildConnection implements StdioConnection {
   #child: Child | undefined;
   #state: ConnectionState = 'idle';
   #upSince = 0;
+  #wasUp = false;
   #paused = false;
   #cancelRestart: (() => void) | undefined;
   /** Answers `start`; gone once the first start succeeded or failed. */
@@ -152,6 +153,7 @@ class ChildConnection implements StdioConnection {
           this.#upSince = this.#clock.now();
           if (this.#state === 'closed') return;
           this.#state = 'up';
+          this.#wasUp = true;
           if (this.#paused) this.#child?.pause();
           this.#settleStart?.();
           this.#handlers?.onUp();
@@ -183,6 +185,9 @@ class ChildConnection implements StdioConnection {
       this.#settleStart(error);
       return;
     }
+    // Closed while it was started again: that it is down was told already.
+    if (this.#state === 'closed' && !this.#wasUp) return;
+    this.#wasUp = false;
     const livedMs = down.reason === 'spawn-failed' ? 0 : this.#clock.now() - this.#upSince;
     const retryAfterMs = this.#state === 'closed' ? undefined : this.#backoff?.next(livedMs);
     this.#state = retryAfterMs === undefined ? 'closed' : 'restarting';
