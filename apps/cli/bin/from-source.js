@@ -2,19 +2,32 @@
 // between the terminal and the program, so that signals, exit codes and the detached supervisor work as they do from dist.
 // Started by itself it takes the sources also where `dist` is built.
 import { realpathSync } from 'node:fs';
-import { register } from 'node:module';
+import * as module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { register as registerTsx } from 'tsx/esm/api';
 
-const sourceCondition = `
-export function resolve(specifier, context, nextResolve) {
-  return nextResolve(specifier, { ...context, conditions: ['@thv/source', ...context.conditions] });
-}`;
+const condition = '@thv/source';
 
-/** Loads `src/main.ts` with the private export condition that points every package of the workspace to its sources. */
+/** Points every package of the workspace to its sources, by their private export condition. */
+function preferSources() {
+  if (module.registerHooks !== undefined) {
+    module.registerHooks({
+      resolve: (specifier, context, nextResolve) =>
+        nextResolve(specifier, { ...context, conditions: [condition, ...context.conditions] }),
+    });
+    return;
+  }
+  // Node 20 knows hooks in a thread of their own only.
+  const hook = `export function resolve(specifier, context, nextResolve) {
+    return nextResolve(specifier, { ...context, conditions: ['${condition}', ...context.conditions] });
+  }`;
+  module.register(`data:text/javascript,${encodeURIComponent(hook)}`);
+}
+
+/** Loads `src/main.ts`. */
 export async function runFromSource() {
   registerTsx();
-  register(`data:text/javascript,${encodeURIComponent(sourceCondition)}`);
+  preferSources();
   await import(new URL('../src/main.ts', import.meta.url).href);
 }
 

@@ -13,7 +13,11 @@ export const register: RegisterCommand = (command, context) => {
     const paths = pathsOf(context);
     const log = openLogFile(join(paths.logs, `${name}.log`));
     const logger = pino(
-      { base: { component: 'proxy', server: name }, timestamp: pino.stdTimeFunctions.isoTime },
+      {
+        base: { component: 'proxy', server: name },
+        timestamp: pino.stdTimeFunctions.isoTime,
+        formatters: { level: (level) => ({ level }) },
+      },
       { write: (line: string) => log.write(line) },
     );
     // The folder of the shell that ran `run` may go away, or be a disk that somebody wants to unmount.
