@@ -161,7 +161,7 @@ describe.concurrent('a server that dies', () => {
   });
 });
 
-describe('a server that does not answer', () => {
+describe.concurrent('a server that does not answer', () => {
   it('is told when a request times out', async () => {
     await withThv(
       {},
@@ -175,6 +175,32 @@ describe('a server that does not answer', () => {
       [],
       { TOOLHIVE_PROXY_REQUEST_TIMEOUT: '500ms' },
     );
+  });
+
+  it('fills a bounded queue while it reads nothing, and then goes on', async () => {
+    await withThv({}, async ({ url, pid }) => {
+      const sessions = await Promise.all(Array.from({ length: 6 }, () => openSession(url)));
+      const [first] = sessions;
+      const before = rssBytes(pid);
+      const frozen = first?.callText('block', { ms: 3000 });
+      const message = 'x'.repeat(1_000_000);
+      const answers = await Promise.all(
+        sessions.flatMap((session) =>
+          Array.from({ length: 40 }, () => session.request('tools/call', { name: 'echo', arguments: { message } })),
+        ),
+      );
+      const refused = answers.filter(({ status }) => status !== 200);
+      expect(refused.length).toBeGreaterThan(0);
+      for (const { status, headers, message: body } of refused) {
+        expect([status, body?.error?.code]).toEqual([503, -32603]);
+        expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+      }
+      expect((rssBytes(pid) - before) / 1024 ** 2).toBeLessThan(150);
+      expect(await frozen).toBe('awake');
+      // Whatever was accepted is answered.
+      for (const { text, status } of answers) if (status === 200) expect(text).toContain(message);
+      expect(await first?.callText('echo', { message: 'after' })).toBe('after');
+    });
   });
 
   it('is told when a client cancels', async () => {
