@@ -12,6 +12,7 @@ export type CliErrorCode =
   | 'ERR_CLI_CONNECT'
   | 'ERR_CLI_SERVER'
   | 'ERR_CLI_TOOL'
+  | 'ERR_CLI_WORKFLOW'
   | 'ERR_CLI_TARGETS'
   | 'ERR_CLI_UNEXPECTED';
 

@@ -116,3 +116,4 @@ export {
   type HintsOf,
   type McpTool,
 } from './mcp-tool.js';
+export { compileSchema, type BrokenSchema, type Schema, type SchemaProblem } from './schemas.js';

@@ -1,3 +1,4 @@
+import { serversSchema } from '@thv/vmcp';
 import { definitionSchema } from '@thv/workflow-dag';
 import type { RegisterCommand } from './index.js';
 
@@ -7,4 +8,8 @@ export const register: RegisterCommand = (command, context) => {
     .command('workflow')
     .description('The schema of a file with workflows.')
     .action(() => context.json(definitionSchema));
+  command
+    .command('servers')
+    .description('The schema of a servers file, which `workflow run` reads.')
+    .action(() => context.json(serversSchema));
 };

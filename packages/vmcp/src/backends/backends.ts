@@ -35,7 +35,9 @@ export interface BackendTool extends RoutedTool {
 export interface Backends extends ToolCaller {
   /** Every tool once; `advertised` is its own name where no other server has that, otherwise `workload_name`. */
   readonly tools: readonly BackendTool[];
-  /** The name of the first of several tools that a reference may mean; none: it is clear, or unknown. */
+  /** Finds a tool by its offered name, by `workload.name` or by `workload_name`. */
+  resolve(reference: string): ToolInfo | undefined;
+  /** The tools that a plain name may mean, as `workload.name`; none: it is clear, or unknown. */
   ambiguous(reference: string): readonly string[];
   /** Ends every connection and every child. Idempotent. */
   close(): Promise<void>;

@@ -47,9 +47,3 @@ export function pick(file: WorkflowFile, path: string, name: string | undefined)
     });
   }
 }
-
-/** The names of the workflows in the file that a command line names, for the shell. */
-export async function namesIn(path: string, context: CliContext): Promise<readonly string[]> {
-  const { definitions } = await loadFile(path, context);
-  return definitions.map(({ name }) => name);
-}
