@@ -238,22 +238,23 @@ class WorkflowEngine implements Engine {
     const record = await this.#record(lease.runId);
     const restored = await restoreRun(store, record);
     if (record.schemaVersion !== SNAPSHOT_VERSION) {
+      const message = `definition version unsupported: ${record.schemaVersion}`;
+      const error = new WorkflowError('ERR_WORKFLOW_DAG_STORE', message, { details: { runId: record.id } });
       await store.commit(lease, [
-        {
-          kind: 'run',
-          status: 'failed',
-          at: clock.now(),
-          error: { code: 'ERR_WORKFLOW_DAG_STORE', message: 'definition version unsupported' },
-        },
+        { kind: 'run', status: 'failed', at: clock.now(), error: { code: error.code, message } },
       ]);
-      throw new WorkflowError('ERR_WORKFLOW_DAG_STORE', `definition version unsupported: ${record.schemaVersion}`, {
-        details: { runId: record.id },
-      });
+      throw error;
     }
     const { maxRecoveries } = this.#services.limits;
     const spent = guard && record.recoveries > maxRecoveries;
     const refusal = spent ? `too many recoveries: ${record.recoveries} (max ${maxRecoveries})` : undefined;
-    return this.#activate({ ...(await this.#startOf(lease, restored)), refusal });
+    try {
+      return this.#activate({ ...(await this.#startOf(lease, restored)), refusal });
+    } catch (error) {
+      // Nobody works on it: the next one need not wait for the end of the lease.
+      await store.release(lease);
+      throw error;
+    }
   }
 
   async #startOf(lease: Lease, restored: RestoredRun): Promise<RunStart> {

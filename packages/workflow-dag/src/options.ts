@@ -62,6 +62,11 @@ export interface EngineOptions {
   readonly retryCap?: RetryCap;
   /** Convert text only as Go's `strconv` does, and never to arrays and objects. @defaultValue false */
   readonly strictGoCoercion?: boolean;
+  /**
+   * Where structured content that is no object goes, such as an array: below this key of the output, beside what the
+   * content items give. @defaultValue nowhere
+   */
+  readonly structuredValueKey?: string;
   /** Allow space around a condition's text. @defaultValue false */
   readonly trimConditions?: boolean;
   /**

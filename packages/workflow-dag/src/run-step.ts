@@ -94,7 +94,7 @@ async function callTool(host: StepHost, state: StepState, call: CallPlan): Promi
       const result = await tools.call(new Call(host, state, call, attempt));
       failure = failureOf(result);
       if (failure === undefined) {
-        const { output, content } = toStepOutput(result);
+        const { output, content } = toStepOutput(result, host.services.structuredValueKey);
         checkSize(output, limits.maxStepOutputBytes, `The output of step ${state.id}`);
         return { output, content, retryCount: attempt - 1 };
       }

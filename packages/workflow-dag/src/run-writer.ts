@@ -148,7 +148,7 @@ export class RunWriter {
         return;
       } catch (error) {
         if (WorkflowError.is(error, 'ERR_WORKFLOW_DAG_LEASE_LOST')) throw error;
-        const hopeless = error instanceof TypeError || WorkflowError.is(error);
+        const hopeless = this.#closed || error instanceof TypeError || WorkflowError.is(error);
         if (hopeless || clock.now() + pauseMs >= giveUpAt) {
           const reason = error instanceof Error ? error.message : String(error);
           throw new WorkflowError(

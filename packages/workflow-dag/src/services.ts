@@ -24,6 +24,7 @@ export function servicesOf(options: EngineOptions, store: Store, leaseTtlMs: num
     extendedTemplates: new Templates(budget, { capacity, functions: extendedFunctions }),
     retryCap: options.retryCap ?? '60s',
     strictGo: options.strictGoCoercion ?? false,
+    structuredValueKey: options.structuredValueKey,
     trimConditions: options.trimConditions ?? false,
     flights: new SingleFlight(),
     onEvent: options.onEvent,

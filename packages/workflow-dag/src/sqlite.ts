@@ -1,15 +1,15 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type Database from 'better-sqlite3';
-import { Kysely, sql, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely';
+import { Kysely, SqliteDialect, type CompiledQuery, type SqliteDatabase, type SqliteStatement } from 'kysely';
 import { systemClock } from './clock.js';
 import { WorkflowError } from './errors.js';
 import { checkInteger } from './options.js';
 import type { Clock } from './ports.js';
-import type { CommitBatch, GroupWriter } from './store/group-commit.js';
+import type { GroupWriter } from './store/group-commit.js';
 import { createKyselyStore } from './store/kysely.js';
 import type { Store } from './store/port.js';
-import { migrate, SCHEMA_VERSION, type Tables } from './store/schema.js';
+import { migrationStatements, migrationTable, SCHEMA_VERSION, type Tables } from './store/schema.js';
 
 /** Options of {@link openSqliteStore}. */
 export interface SqliteStoreOptions {
@@ -26,6 +26,9 @@ export interface SqliteStoreOptions {
 }
 
 const STATEMENTS = 200;
+const BEGIN = { sql: 'begin immediate', parameters: [] };
+const COMMIT = { sql: 'commit', parameters: [] };
+const ROLLBACK = { sql: 'rollback', parameters: [] };
 
 /**
  * Opens a store in a SQLite file, which is made where it is missing, readable by its owner alone. Engines in several
@@ -59,8 +62,8 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions 
     setUp(raw, synchronous);
     const statements = new StatementCache(raw);
     const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: statements }) });
-    await bringUpToDate(db, path);
-    return createKyselyStore({ db, clock, writer: synchronousWriter(db, statements) });
+    bringUpToDate(db, statements, path);
+    return createKyselyStore({ db, clock, writer: synchronousWriter(statements) });
   } catch (error) {
     raw?.close();
     if (WorkflowError.is(error)) throw error;
@@ -110,48 +113,37 @@ function setUp(raw: Database.Database, synchronous: 'full' | 'normal'): void {
   raw.pragma('foreign_keys = ON');
 }
 
-async function bringUpToDate(db: Kysely<Tables>, path: string): Promise<void> {
-  await db.connection().execute(async (connection) => {
-    await sql`begin immediate`.execute(connection);
-    try {
-      const found = await migrate(connection, { serial: 'integer' });
-      if (found > SCHEMA_VERSION) {
-        throw new WorkflowError(
-          'ERR_WORKFLOW_DAG_STORE',
-          `The workflow store ${path} has version ${found}, this program knows ${SCHEMA_VERSION}. Use the newer program, or another file.`,
-          { details: { path, found, known: SCHEMA_VERSION } },
-        );
-      }
-      await sql`commit`.execute(connection);
-    } catch (error) {
-      await sql`rollback`.execute(connection);
-      throw error;
+/*
+ * Everything that takes more than one statement runs without a turn of the event loop in between. A transaction that
+ * waited for promises would hold the write lock meanwhile, and another store of this process that wants it blocks the
+ * whole process, the holder included, until it gives up.
+ */
+
+function bringUpToDate(db: Kysely<Tables>, statements: StatementCache, path: string): void {
+  statements.transaction(() => {
+    statements.run(migrationTable(db));
+    const { sql } = db.selectFrom('wf_migration').select('version').compile();
+    const found = (statements.get(sql) as { readonly version: number } | undefined)?.version ?? 0;
+    if (found > SCHEMA_VERSION) {
+      throw new WorkflowError(
+        'ERR_WORKFLOW_DAG_STORE',
+        `The workflow store ${path} has version ${found}, this program knows ${SCHEMA_VERSION}. Use the newer program, or another file.`,
+        { details: { path, found, known: SCHEMA_VERSION } },
+      );
     }
+    for (const statement of migrationStatements(db, found, { serial: 'integer' })) statements.run(statement);
   });
 }
 
-/**
- * Writes a group without a turn of the event loop between its statements: the driver answers at once, and waiting for
- * what is there already costs as much as the statements. Only where a transaction of Kysely is under way its end is
- * waited for.
- */
-function synchronousWriter(db: Kysely<Tables>, statements: StatementCache): GroupWriter {
-  const write = (group: readonly CommitBatch[]): readonly boolean[] => {
-    statements.run('begin immediate', []);
-    try {
-      const written = group.map(([fence, ...changes]) => {
-        if (fence === undefined || statements.run(fence.sql, fence.parameters) !== 1) return false;
-        for (const change of changes) statements.run(change.sql, change.parameters);
+function synchronousWriter(statements: StatementCache): GroupWriter {
+  return async (group) =>
+    statements.transaction(() =>
+      group.map(([fence, ...changes]) => {
+        if (fence === undefined || statements.run(fence) !== 1) return false;
+        for (const change of changes) statements.run(change);
         return true;
-      });
-      statements.run('commit', []);
-      return written;
-    } catch (error) {
-      statements.rollback();
-      throw error;
-    }
-  };
-  return async (group) => (statements.inTransaction ? db.connection().execute(async () => write(group)) : write(group));
+      }),
+    );
 }
 
 /** Remembers prepared statements: preparing costs more than running for the few that every step needs. */
@@ -174,17 +166,26 @@ class StatementCache implements SqliteDatabase {
   }
 
   /** Runs a statement that answers no rows; answers how many it changed. */
-  run(text: string, parameters: readonly unknown[]): number {
-    return Number(this.prepare(text).run(parameters).changes);
+  run({ sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>): number {
+    return Number(this.prepare(sql).run(parameters).changes);
   }
 
-  get inTransaction(): boolean {
-    return this.#raw.inTransaction;
+  /** The first row. */
+  get(text: string): unknown {
+    return this.prepare(text).all([])[0];
   }
 
-  rollback(): void {
-    // SQLite has rolled back by itself after a full disk.
-    if (this.#raw.inTransaction) this.run('rollback', []);
+  transaction<T>(work: () => T): T {
+    this.run(BEGIN);
+    try {
+      const result = work();
+      this.run(COMMIT);
+      return result;
+    } catch (error) {
+      // SQLite has rolled back by itself after a full disk.
+      if (this.#raw.inTransaction) this.run(ROLLBACK);
+      throw error;
+    }
   }
 
   close(): void {

@@ -21,6 +21,7 @@ export interface Services {
   readonly limits: EngineLimits;
   readonly retryCap: RetryCap;
   readonly strictGo: boolean;
+  readonly structuredValueKey: string | undefined;
   readonly trimConditions: boolean;
   readonly leaseTtlMs: number;
   readonly flights: SingleFlight;

@@ -18,9 +18,13 @@ function isObject(value: unknown): value is Record<string, unknown> {
  * Makes a step's output from a tool's result: structured content where it is an object, otherwise the content items by
  * kind (`text`, `text_1`, `image_0`, `resource`, …). The items are available as `content` in either case.
  */
-export function toStepOutput(result: ToolResult): StepOutput {
+export function toStepOutput(result: ToolResult, valueKey?: string): StepOutput {
   const content = contentMap(result.content);
-  return { output: isObject(result.structuredContent) ? result.structuredContent : content, content };
+  const { structuredContent } = result;
+  if (isObject(structuredContent)) return { output: structuredContent, content };
+  if (valueKey === undefined || structuredContent === undefined || structuredContent === null)
+    return { output: content, content };
+  return { output: { ...content, [valueKey]: structuredContent }, content };
 }
 
 function contentMap(items: readonly ToolContent[] | undefined): Readonly<Record<string, unknown>> {

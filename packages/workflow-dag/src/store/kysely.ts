@@ -1,4 +1,4 @@
-import { sql, type Kysely } from 'kysely';
+import { sql, type CompiledQuery, type Kysely } from 'kysely';
 import { WorkflowError } from '../errors.js';
 import type { Clock } from '../ports.js';
 import { encode } from './codec.js';
@@ -41,6 +41,7 @@ class KyselyStore implements Store {
   readonly durable = true;
   readonly #db: Kysely<Tables>;
   readonly #clock: Clock;
+  readonly #write: GroupWriter;
   readonly #statements: CommitStatements;
   readonly #commits: GroupCommit;
   #closed: Promise<void> | undefined;
@@ -49,6 +50,7 @@ class KyselyStore implements Store {
     this.#db = db;
     this.#clock = clock;
     this.#statements = new CommitStatements(db);
+    this.#write = writer;
     this.#commits = new GroupCommit(writer);
   }
 
@@ -59,17 +61,14 @@ class KyselyStore implements Store {
     { readonly kind: 'created'; readonly lease: Lease } | { readonly kind: 'exists'; readonly run: RunRecord }
   > {
     const expiresAt = this.#clock.now() + claim.ttlMs;
-    const created = await this.#db.transaction().execute(async (db) => {
-      const inserted = await db
-        .insertInto('wf_run')
-        .values(runRow(run, { owner: claim.owner, expiresAt }))
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirst();
-      if (inserted.numInsertedOrUpdatedRows !== 1n) return false;
-      await db.insertInto('wf_input').values(inputRow(run)).execute();
-      return true;
-    });
-    if (created) return { kind: 'created', lease: { runId: run.id, owner: claim.owner, epoch: 1, expiresAt } };
+    const insert = this.#db.insertInto('wf_run').values(runRow(run, { owner: claim.owner, expiresAt }));
+    const [created] = await this.#write([
+      [
+        insert.onConflict((conflict) => conflict.doNothing()).compile(),
+        this.#db.insertInto('wf_input').values(inputRow(run)).compile(),
+      ],
+    ]);
+    if (created === true) return { kind: 'created', lease: { runId: run.id, owner: claim.owner, epoch: 1, expiresAt } };
     const known =
       run.idempotencyKey === undefined
         ? undefined
@@ -223,36 +222,37 @@ class KyselyStore implements Store {
       readonly deadlineAt: number;
     },
   ): Promise<Lease | undefined> {
+    const run = await this.getRun(runId);
+    if (run?.status !== 'failed') return undefined;
+    const epoch = run.leaseEpoch + 1;
     const expiresAt = this.#clock.now() + options.ttlMs;
-    return this.#db.transaction().execute(async (db) => {
-      const row = await db
-        .updateTable('wf_run')
-        .set({
-          status: 'running',
-          deadline_at: options.deadlineAt,
-          ended_at: null,
-          output: null,
-          error: null,
-          cancel_requested_at: null,
-          cancel_reason: null,
-          lease_owner: options.owner,
-          lease_epoch: sql`lease_epoch + 1`,
-          lease_expires_at: expiresAt,
-          version: sql`version + 1`,
-        })
-        .where('id', '=', runId)
-        .where('status', '=', 'failed')
-        .returning('lease_epoch')
-        .executeTakeFirst();
-      if (row === undefined) return undefined;
-      const forget = [...options.forgetSteps];
-      while (forget.length > 0) {
-        const some = forget.splice(0, 500);
-        await db.deleteFrom('wf_step').where('run_id', '=', runId).where('step_id', 'in', some).execute();
-        await db.deleteFrom('wf_elicit').where('run_id', '=', runId).where('step_id', 'in', some).execute();
-      }
-      return { runId, owner: options.owner, epoch: Number(row.lease_epoch), expiresAt };
-    });
+    const fence = this.#db
+      .updateTable('wf_run')
+      .set({
+        status: 'running',
+        deadline_at: options.deadlineAt,
+        ended_at: null,
+        output: null,
+        error: null,
+        cancel_requested_at: null,
+        cancel_reason: null,
+        lease_owner: options.owner,
+        lease_epoch: epoch,
+        lease_expires_at: expiresAt,
+        version: sql`version + 1`,
+      })
+      .where('id', '=', runId)
+      .where('status', '=', 'failed')
+      .where('lease_epoch', '=', run.leaseEpoch);
+    const [reopened] = await this.#write([[fence.compile(), ...this.#forget(runId, options.forgetSteps)]]);
+    return reopened === true ? { runId, owner: options.owner, epoch, expiresAt } : undefined;
+  }
+
+  #forget(runId: string, stepIds: readonly string[]): readonly CompiledQuery[] {
+    return stepIds.flatMap((stepId) => [
+      this.#db.deleteFrom('wf_step').where('run_id', '=', runId).where('step_id', '=', stepId).compile(),
+      this.#db.deleteFrom('wf_elicit').where('run_id', '=', runId).where('step_id', '=', stepId).compile(),
+    ]);
   }
 
   async answerElicitation(

@@ -1,4 +1,4 @@
-import { sql, type Generated, type Kysely } from 'kysely';
+import type { Compilable, CompiledQuery, Generated, Kysely } from 'kysely';
 
 /** Rows as the database has them. JSON is text, times are milliseconds since 1970 UTC. */
 export interface Tables {
@@ -98,20 +98,20 @@ export interface SchemaDialect {
   readonly serial: 'integer' | 'bigserial';
 }
 
-type Migration = (db: Kysely<Tables>, dialect: SchemaDialect) => Promise<void>;
+type Migration = (db: Kysely<Tables>, dialect: SchemaDialect) => readonly Compilable[];
 
 /** Each brings the tables from one version to the next. What has been published is never changed. */
 const MIGRATIONS: readonly Migration[] = [
-  async (db, { serial }) => {
-    await createRuns(db);
-    await createInputs(db);
-    await createSteps(db, serial);
-    await createQuestions(db);
-    await createCache(db);
-  },
+  (db, { serial }) => [
+    ...createRuns(db),
+    createInputs(db),
+    createSteps(db, serial),
+    createQuestions(db),
+    ...createCache(db),
+  ],
 ];
 
-async function createRuns(db: Kysely<Tables>): Promise<void> {
+function createRuns(db: Kysely<Tables>): readonly Compilable[] {
   let table = db.schema.createTable('wf_run').addColumn('id', 'text', (column) => column.primaryKey());
   for (const name of ['name', 'input_hash', 'principal', 'tenant', 'status', 'meta'] as const) {
     table = table.addColumn(name, 'text', (column) => column.notNull());
@@ -131,27 +131,32 @@ async function createRuns(db: Kysely<Tables>): Promise<void> {
     table = table.addColumn(name, 'text');
   for (const name of ['started_at', 'ended_at', 'cancel_requested_at', 'lease_expires_at'] as const)
     table = table.addColumn(name, 'bigint');
-  await table.execute();
-  await sql`create unique index wf_run_idempotency on wf_run (tenant, name, idempotency_key) where idempotency_key is not null`.execute(
-    db,
-  );
-  await db.schema.createIndex('wf_run_lease').on('wf_run').columns(['status', 'lease_expires_at']).execute();
-  await db.schema.createIndex('wf_run_ended').on('wf_run').column('ended_at').execute();
-  await db.schema.createIndex('wf_run_created').on('wf_run').columns(['created_at', 'id']).execute();
+  return [
+    table,
+    db.schema
+      .createIndex('wf_run_idempotency')
+      .on('wf_run')
+      .columns(['tenant', 'name', 'idempotency_key'])
+      .unique()
+      .where('idempotency_key', 'is not', null),
+    db.schema.createIndex('wf_run_lease').on('wf_run').columns(['status', 'lease_expires_at']),
+    db.schema.createIndex('wf_run_ended').on('wf_run').column('ended_at'),
+    db.schema.createIndex('wf_run_created').on('wf_run').columns(['created_at', 'id']),
+  ];
 }
 
-async function createInputs(db: Kysely<Tables>): Promise<void> {
+function createInputs(db: Kysely<Tables>): Compilable {
   let table = db.schema
     .createTable('wf_input')
     .addColumn('run_id', 'text', (column) => column.primaryKey().references('wf_run.id').onDelete('cascade'));
   for (const name of ['definition', 'params', 'vars', 'options'] as const) {
     table = table.addColumn(name, 'text', (column) => column.notNull());
   }
-  await table.execute();
+  return table;
 }
 
-async function createSteps(db: Kysely<Tables>, serial: 'integer' | 'bigserial'): Promise<void> {
-  await db.schema
+function createSteps(db: Kysely<Tables>, serial: 'integer' | 'bigserial'): Compilable {
+  return db.schema
     .createTable('wf_step')
     .addColumn('seq', serial, (column) => column.primaryKey())
     .addColumn('run_id', 'text', (column) => column.notNull().references('wf_run.id').onDelete('cascade'))
@@ -168,12 +173,11 @@ async function createSteps(db: Kysely<Tables>, serial: 'integer' | 'bigserial'):
     .addColumn('started_at', 'bigint', (column) => column.notNull())
     .addColumn('ended_at', 'bigint')
     .addColumn('lease_epoch', 'bigint', (column) => column.notNull())
-    .addUniqueConstraint('wf_step_key', ['run_id', 'step_id', 'iteration'])
-    .execute();
+    .addUniqueConstraint('wf_step_key', ['run_id', 'step_id', 'iteration']);
 }
 
-async function createQuestions(db: Kysely<Tables>): Promise<void> {
-  await db.schema
+function createQuestions(db: Kysely<Tables>): Compilable {
+  return db.schema
     .createTable('wf_elicit')
     .addColumn('run_id', 'text', (column) => column.notNull().references('wf_run.id').onDelete('cascade'))
     .addColumn('step_id', 'text', (column) => column.notNull())
@@ -185,39 +189,45 @@ async function createQuestions(db: Kysely<Tables>): Promise<void> {
     .addColumn('responded_at', 'bigint')
     .addColumn('action', 'text')
     .addColumn('content', 'text')
-    .addPrimaryKeyConstraint('wf_elicit_key', ['run_id', 'step_id'])
-    .execute();
+    .addPrimaryKeyConstraint('wf_elicit_key', ['run_id', 'step_id']);
 }
 
-async function createCache(db: Kysely<Tables>): Promise<void> {
+function createCache(db: Kysely<Tables>): readonly Compilable[] {
   let table = db.schema.createTable('wf_cache').addColumn('key', 'text', (column) => column.primaryKey());
   for (const name of ['workflow', 'tool', 'output', 'content'] as const)
     table = table.addColumn(name, 'text', (column) => column.notNull());
   for (const name of ['bytes', 'created_at', 'expires_at', 'stale_until'] as const) {
     table = table.addColumn(name, 'bigint', (column) => column.notNull());
   }
-  await table.execute();
-  await db.schema.createIndex('wf_cache_stale').on('wf_cache').column('stale_until').execute();
+  return [table, db.schema.createIndex('wf_cache_stale').on('wf_cache').column('stale_until')];
 }
 
-/** The version that {@link migrate} leads to. */
+/** The version that {@link migrationStatements} leads to. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/**
- * Brings the tables up to date. To be called on one connection, inside a transaction that keeps other processes out.
- *
- * @returns The version that was found; above {@link SCHEMA_VERSION} nothing has been done.
- */
-export async function migrate(db: Kysely<Tables>, dialect: SchemaDialect): Promise<number> {
-  await db.schema
+/** The table that tells the version of the others. */
+export function migrationTable(db: Kysely<Tables>): CompiledQuery {
+  return db.schema
     .createTable('wf_migration')
     .ifNotExists()
     .addColumn('version', 'integer', (column) => column.notNull())
-    .execute();
-  const row = await db.selectFrom('wf_migration').select('version').executeTakeFirst();
-  const found = row === undefined ? 0 : Number(row.version);
-  for (const migration of MIGRATIONS.slice(found)) await migration(db, dialect);
-  if (row === undefined) await db.insertInto('wf_migration').values({ version: SCHEMA_VERSION }).execute();
-  else if (found < SCHEMA_VERSION) await db.updateTable('wf_migration').set({ version: SCHEMA_VERSION }).execute();
-  return found;
+    .compile();
+}
+
+/**
+ * The statements that bring the tables from a version to the newest, for one transaction that keeps other processes out.
+ *
+ * @param found - The version in `wf_migration`; 0 where it has no row.
+ */
+export function migrationStatements(
+  db: Kysely<Tables>,
+  found: number,
+  dialect: SchemaDialect,
+): readonly CompiledQuery[] {
+  if (found >= SCHEMA_VERSION) return [];
+  const steps = MIGRATIONS.slice(found).flatMap((migration) => migration(db, dialect));
+  const version = { version: SCHEMA_VERSION };
+  const note =
+    found === 0 ? db.insertInto('wf_migration').values(version) : db.updateTable('wf_migration').set(version);
+  return [...steps, note].map((statement) => statement.compile());
 }
