@@ -4,7 +4,6 @@ import { splitArray } from '../json/split-array.js';
 import type { Message } from '../message.js';
 import { parseMessage } from '../parse-message.js';
 
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
@@ -41,10 +40,11 @@ export function readLine(line: Buffer): LineContent {
 const asNoise = (bytes: Buffer): string => bytes.toString('utf8', 0, 2048).slice(0, 512);
 
 function trim(line: Buffer): Buffer {
-  const start = line.subarray(0, 3).equals(BOM) ? 3 : 0;
+  // A byte order mark.
+  const start = line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? 3 : 0;
   let end = line.length;
   while (end > start && (line[end - 1] === 0x0d || line[end - 1] === 0x20 || line[end - 1] === 0x09)) end -= 1;
-  return line.subarray(start, end);
+  return start === 0 && end === line.length ? line : line.subarray(start, end);
 }
 
 function tryParse(bytes: Buffer): Message | undefined {
