@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { runCli } from './cli.js';
 
 const controller = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     // The second one is from somebody who does not want to wait for an orderly end.
     if (controller.signal.aborted) process.exit(130);

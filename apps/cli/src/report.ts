@@ -49,6 +49,10 @@ function describe(error: unknown, context: CliContext): Envelope {
     };
   }
   if (!(error instanceof Error)) return { code: 'ERR_CLI_UNEXPECTED', message: String(error) };
+  if ('syscall' in error && 'path' in error && typeof error.path === 'string') {
+    const hint = `check that you may read and write ${error.path}, and that the disk is not full`;
+    return { code: 'ERR_CLI_FILE', message: error.message, hint, file: error.path };
+  }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : 'ERR_CLI_UNEXPECTED';
   const details = 'details' in error && isRecord(error.details) ? error.details : {};
   const hint = typeof details['hint'] === 'string' ? details['hint'] : undefined;

@@ -33,6 +33,7 @@ describe('an error that ends a command', () => {
     [new CliError('ERR_CLI_USAGE', 'no', { exitCode: 4 }), 4, 'ERR_CLI_USAGE'],
     [new Error('boom'), 1, 'ERR_CLI_UNEXPECTED'],
     ['text', 1, 'ERR_CLI_UNEXPECTED'],
+    [Object.assign(new Error('EACCES'), { code: 'EACCES', syscall: 'mkdir', path: '/x' }), 1, 'ERR_CLI_FILE'],
     [Object.assign(new Error('lib'), { code: 'ERR_TRANSPORT_LISTEN' }), 1, 'ERR_TRANSPORT_LISTEN'],
   ])('%s has exit code %i and the code %s in JSON', (error, exitCode, code) => {
     const result = report(error, ['x', '--format', 'json']);

@@ -1,8 +1,8 @@
-import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkloadsError } from './errors.js';
 import { createFieldReader } from './field-reader.js';
-import { hasCode, readJsonObject, writeJson } from './json-file.js';
+import { createJson, hasCode, readJsonObject, writeJson } from './json-file.js';
 import { checkGroupName } from './names.js';
 import type { Paths } from './paths.js';
 import { defaultGroup } from './run-config.js';
@@ -71,7 +71,6 @@ export function createGroupStore(paths: Pick<Paths, 'groups'>): GroupStore {
 
   /** Other members of the file stay as they are, also those that this version does not know. */
   async function writeSkills(name: string, skills: readonly string[]): Promise<void> {
-    await mkdir(paths.groups, { recursive: true, mode: 0o700 });
     const found = await readJsonObject(pathOf(name), `correct or remove ${pathOf(name)}`);
     const fields = found === undefined ? { name, registered_clients: [] } : Object.fromEntries(found);
     await writeJson(pathOf(name), { ...fields, skills: [...skills].sort() });
@@ -101,16 +100,10 @@ export function createGroupStore(paths: Pick<Paths, 'groups'>): GroupStore {
     list: async () => Promise.all((await names()).map(async (name) => readGroup(name, pathOf(name)))),
     async create(name) {
       checkGroupName(name);
-      await mkdir(paths.groups, { recursive: true, mode: 0o700 });
       const group: Group = { name, registered_clients: [] };
       try {
         if (name === defaultGroup) throw Object.assign(new Error('exists'), { code: 'EEXIST' });
-        const file = await open(pathOf(name), 'wx', 0o600);
-        try {
-          await file.writeFile(`${JSON.stringify(group, null, 2)}\n`);
-        } finally {
-          await file.close();
-        }
+        await createJson(pathOf(name), group);
       } catch (error) {
         if (!hasCode(error, 'EEXIST')) throw error;
         throw new WorkloadsError('ERR_WORKLOADS_GROUP_EXISTS', `group '${name}' already exists`, {

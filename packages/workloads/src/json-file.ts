@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import { WorkloadsError } from './errors.js';
@@ -25,6 +25,21 @@ export async function writeJson(path: string, value: unknown): Promise<void> {
 export async function writeText(path: string, text: string): Promise<void> {
   await ensureFolder(dirname(path));
   await writeFileAtomic(path, text, { mode: fileMode });
+}
+
+/** Writes a file that must not exist yet; of several that try at once, one succeeds and the others get `EEXIST`. */
+export async function createJson(path: string, value: unknown): Promise<void> {
+  await ensureFolder(dirname(path));
+  const file = await open(path, 'wx', fileMode);
+  try {
+    await file.writeFile(`${JSON.stringify(value, null, 2)}\n`);
+  } catch (error) {
+    // A full disk must not leave half a file that keeps the name taken.
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
 }
 
 /** Reads a file that must be a JSON object; `undefined` when there is none. */

@@ -176,15 +176,19 @@ class Manager implements WorkloadManager {
   }
 
   async run(config: RunConfig, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Workload> {
-    signal?.throwIfAborted();
-    const complete = await this.reserve(config);
-    try {
-      await this.#launch(complete, signal);
-      return await this.get(complete.name);
-    } catch (error) {
-      // Nothing half-made stays: neither the name nor a process nor a file.
-      await this.remove(complete.name).catch(() => undefined);
-      throw error;
+    for (let attempt = 1; ; attempt += 1) {
+      signal?.throwIfAborted();
+      const complete = await this.reserve(config);
+      try {
+        await this.#launch(complete, signal);
+        return await this.get(complete.name);
+      } catch (error) {
+        // Nothing half-made stays: neither the name nor a process nor a file.
+        await this.remove(complete.name).catch(() => undefined);
+        // A port that we chose may have been taken by somebody else before the supervisor listened on it.
+        const isRace = config.port === 0 && WorkloadsError.is(error) && error.code === 'ERR_WORKLOADS_PORT';
+        if (!isRace || attempt === 3) throw error;
+      }
     }
   }
 

@@ -1,7 +1,7 @@
-import { mkdir, open, readFile, readdir, rm } from 'node:fs/promises';
+import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkloadsError } from './errors.js';
-import { hasCode, messageOf, parseJsonObject, writeJson } from './json-file.js';
+import { createJson, hasCode, messageOf, parseJsonObject, writeJson } from './json-file.js';
 import { checkGroupName, checkWorkloadName } from './names.js';
 import { createFieldReader } from './field-reader.js';
 import type { Paths } from './paths.js';
@@ -196,15 +196,8 @@ export function createRunConfigStore(paths: Pick<Paths, 'runConfigs'>): RunConfi
     },
     async create(config) {
       checkWorkloadName(config.name);
-      await mkdir(paths.runConfigs, { recursive: true, mode: 0o700 });
       try {
-        // "wx" is what makes two `run`s of one name at once safe.
-        const file = await open(pathOf(config.name), 'wx', 0o600);
-        try {
-          await file.writeFile(`${JSON.stringify(config, null, 2)}\n`);
-        } finally {
-          await file.close();
-        }
+        await createJson(pathOf(config.name), config);
       } catch (error) {
         if (!hasCode(error, 'EEXIST')) throw error;
         throw new WorkloadsError('ERR_WORKLOADS_NAME_IN_USE', `a server named "${config.name}" already exists`, {

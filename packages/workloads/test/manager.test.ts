@@ -103,13 +103,25 @@ describe('run', () => {
     expect(await readdir(paths.runConfigs)).toEqual([]);
   });
 
-  it.each(['ERR_WORKLOADS_COMMAND', 'ERR_WORKLOADS_PORT', 'ERR_WORKLOADS_ALREADY_RUNNING'] as const)(
+  it.each(['ERR_WORKLOADS_COMMAND', 'ERR_WORKLOADS_ALREADY_RUNNING'] as const)(
     'passes %s on as it is',
     async (code) => {
       const { manager } = await setUp(() => ({ kind: 'failed', code, message: 'exactly this', stderrTail: [] }));
       await expect(manager.run(configOf('a'))).rejects.toMatchObject({ code, message: 'exactly this' });
     },
   );
+
+  it('takes another port when the one it chose is gone, and keeps to one that was asked for', async () => {
+    let lost = 2;
+    const gone: SupervisorReport = { kind: 'failed', code: 'ERR_WORKLOADS_PORT', message: 'gone', stderrTail: [] };
+    const { manager } = await setUp(() => (lost-- > 0 ? gone : ready()));
+    expect(await manager.run(configOf('a'))).toMatchObject({ status: 'running' });
+    lost = 1;
+    await expect(manager.run(configOf('b', { port: 47_111 }))).rejects.toThrow('gone');
+    lost = 3;
+    await expect(manager.run(configOf('b'))).rejects.toMatchObject({ code: 'ERR_WORKLOADS_PORT' });
+    expect(await manager.configs.names()).toEqual(['a']);
+  });
 
   it('refuses a group that is not there, a name in use and a busy port before anything is started', async () => {
     const { manager, processes } = await setUp();

@@ -146,6 +146,7 @@ export async function configFromFile(
   const config = parseRunConfig(text, file, `correct ${file}, or write it anew with thv export`);
   return {
     ...config,
+    working_dir: config.working_dir ?? context.cwd,
     name: flags.name ?? (config.name || freeName(suggestName(config.command, config.cmd_args), taken)),
     ...(flags.group === undefined ? {} : { group: flags.group }),
     ...(flags.proxyPort === undefined ? {} : { port: flags.proxyPort }),
