@@ -175,17 +175,28 @@ async function readManifests(root: Blob, fetch: Fetch): Promise<readonly Blob[]>
   return manifests;
 }
 
-/** Read everything that a root names, and check that it is one skill. */
-export async function readArtifact(root: Blob, fetch: Fetch): Promise<SkillArtifact> {
+/** An artifact without its layer. */
+export interface ArtifactHead extends Omit<SkillArtifact, 'layer'> {
+  readonly layerDescriptor: Descriptor;
+}
+
+/** Read what a root names but for the layer, and check that it is one skill. */
+export async function readHead(root: Blob, fetch: Fetch): Promise<ArtifactHead> {
   const manifests = await readManifests(root, fetch);
   const isRoot = root.mediaType === MANIFEST_TYPE;
   const parts = manifests.map(({ bytes }) => readManifest(bytes, isRoot));
-  const first = parts[0] as ManifestParts;
+  const [first] = parts as [ManifestParts];
   if (parts.some(({ layer }) => layer.digest !== first.layer.digest))
     throw artifactFault('its platforms have different layers');
   const configs: Blob[] = [];
   for (const { config } of parts) configs.push(await fetchBlob(config, fetch));
-  const { labels, diffId } = readConfig((configs[0] as Blob).bytes, first.annotations);
-  const layer = await fetchBlob(first.layer, fetch);
-  return { digest: root.digest, root, manifests, configs, layer, diffId, labels };
+  const [config] = configs as [Blob];
+  const { labels, diffId } = readConfig(config.bytes, first.annotations);
+  return { digest: root.digest, root, manifests, configs, diffId, labels, layerDescriptor: first.layer };
+}
+
+/** Read everything that a root names, and check that it is one skill. */
+export async function readArtifact(root: Blob, fetch: Fetch): Promise<SkillArtifact> {
+  const { layerDescriptor, ...head } = await readHead(root, fetch);
+  return { ...head, layer: await fetchBlob(layerDescriptor, fetch) };
 }
