@@ -50,10 +50,8 @@ describe('openSqliteStore', () => {
     });
     await expect(missing).rejects.toMatchObject({ code: 'ERR_WORKFLOW_DAG_DRIVER' });
     await expect(missing).rejects.toThrow('npm install better-sqlite3@12');
-    const foreign = class {
-      constructor() {
-        throw new Error('was compiled against a different Node.js version using NODE_MODULE_VERSION 127');
-      }
+    const foreign = function foreign(): never {
+      throw new Error('was compiled against a different Node.js version using NODE_MODULE_VERSION 127');
     };
     const broken = openSqliteStore(file('never.db'), {
       driver: async () => ({ default: foreign as unknown as typeof Database }),
