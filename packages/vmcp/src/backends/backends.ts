@@ -58,6 +58,10 @@ const METHOD_NOT_FOUND = -32601;
 export async function openBackends(servers: Servers, options: BackendsOptions = {}): Promise<Backends> {
   const { only, folder, env, client = { name: 'thv', version: '0.0.0' } } = options;
   const { signal = new AbortController().signal } = options;
+  if (!(servers instanceof Map)) {
+    const got = `\`${String(servers)}\` (${typeof servers})`;
+    throw new VmcpError('ERR_VMCP_ARGUMENT', `Expected \`servers\` to be what parseServers answers, got ${got}`);
+  }
   const wanted = [...servers].filter(([name]) => only?.has(name) ?? true);
   const settings: ConnectionOptions = { client, folder, env };
   const attempts = await Promise.allSettled(
