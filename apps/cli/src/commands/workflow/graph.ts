@@ -20,7 +20,7 @@ export async function drawGraph(
 ): Promise<void> {
   const definition = pick(await loadFile(path, context), path, name);
   const { errors } = validateDefinition(definition, { maxSteps: 100_000 });
-  const [broken] = errors.filter(({ code }) => graphRules.has(code));
+  const broken = errors.find(({ code }) => graphRules.has(code));
   if (broken !== undefined) {
     throw new CliError('ERR_CLI_INPUT', `${path}: ${broken.message}`, {
       file: path,

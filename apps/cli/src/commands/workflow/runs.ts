@@ -119,7 +119,7 @@ export async function resumeRun(id: string, flags: ResumeFlags, context: CliCont
   const run = await findRun(id, flags.store, context);
   const how = { ...(await recall(run.id, context)), ...howTo(flags, context) };
   const { retryFailed = false } = flags;
-  if (finals.includes(run.status) && !(run.status === 'failed' && retryFailed)) throw alreadyOver(run);
+  if (finals.has(run.status) && !(run.status === 'failed' && retryFailed)) throw alreadyOver(run);
   await execute(run.definition as WorkflowDefinition, how, flags, context, async (engine) => {
     try {
       return await engine.resume(run.id, { retryFailed });
@@ -139,7 +139,7 @@ function explain(error: unknown, run: RunRecord): unknown {
   return WorkflowError.is(error, 'ERR_WORKFLOW_DAG_RUN_FINAL') ? alreadyOver(run, error) : error;
 }
 
-const finals: readonly RunStatus[] = ['completed', 'failed', 'cancelled', 'timed_out'];
+const finals: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled', 'timed_out']);
 
 function alreadyOver({ id, status }: RunRecord, cause?: unknown): CliError {
   return new CliError('ERR_CLI_INPUT', `run ${id} is over: ${status}`, {
@@ -155,13 +155,13 @@ const maxPages = 50;
 async function findRun(id: string, path: string | undefined, context: CliContext): Promise<RunRecord> {
   const store = await openStore(path, context);
   try {
-    const exact = await store.getRun(id);
+    const exact = id === '' ? undefined : await store.getRun(id);
     if (exact !== undefined) return exact;
     const found: RunRecord[] = [];
     let cursor: string | undefined;
-    for (let page = 0; page < maxPages && id !== ''; page += 1) {
+    for (let page = 0; page < maxPages; page += 1) {
       const { runs, cursor: next } = await store.listRuns({ limit: pageSize, cursor });
-      found.push(...runs.filter((run) => run.id.startsWith(id)));
+      found.push(...runs.filter((run) => id !== '' && run.id.startsWith(id)));
       cursor = next;
       if (next === undefined) break;
     }
