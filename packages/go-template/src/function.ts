@@ -21,8 +21,8 @@ export interface TemplateFunction {
   readonly call: (args: readonly GoValue[], budget: RenderBudget) => GoValue;
 }
 
-/** Functions by name. A plain JavaScript function takes any number of arguments of type `any`. */
-export type TemplateFunctions = Readonly<Record<string, TemplateFunction | ((...args: readonly GoValue[]) => GoValue)>>;
+/** Functions by the name that templates call them by. */
+export type TemplateFunctions = Readonly<Record<string, TemplateFunction>>;
 
 /** `value` is Go's `reflect.Value`, in which a missing value stays missing; only builtins have such parameters. */
 export type InnerType = ParameterType | 'value';
@@ -43,18 +43,15 @@ function refuse(name: string, problem: string): never {
   });
 }
 
-function toCallable(name: string, entry: TemplateFunctions[string]): Callable {
+function toCallable(name: string, entry: TemplateFunction): Callable {
   if (!NAME.test(name)) refuse(name, 'to be named by an identifier: a letter or underscore, then letters or digits');
-  if (typeof entry === 'function') {
-    return { parameters: [], variadic: 'any', call: (args) => entry(...(args as readonly GoValue[])) };
-  }
   if (
     typeof entry !== 'object' ||
     entry === null ||
     typeof entry.call !== 'function' ||
     !Array.isArray(entry.parameters)
   ) {
-    refuse(name, `to be a function or { parameters, call }, got \`${String(entry)}\` (${typeof entry})`);
+    refuse(name, `to be { parameters, call }, got \`${String(entry)}\` (${typeof entry})`);
   }
   for (const type of [...entry.parameters, entry.variadic ?? 'any']) {
     if (!TYPES.has(type)) refuse(name, `to have parameters of type ${[...TYPES].join(', ')}, got \`${String(type)}\``);

@@ -1,23 +1,29 @@
-import { extraFunctions, parseTemplate, type GoValue, type TemplateFunctions } from '@thv/go-template';
+import {
+  extraFunctions,
+  parseTemplate,
+  type GoValue,
+  type TemplateFunction,
+  type TemplateFunctions,
+} from '@thv/go-template';
 import { describe, expect, it } from 'vitest';
 import { errorOf } from './support/render.js';
 
-const add = {
-  parameters: ['int', 'int'],
-  call: ([a, b]) => (a as bigint) + (b as bigint),
-} satisfies TemplateFunctions[string];
+/** A function of any arguments. */
+function any(call: (...args: readonly GoValue[]) => GoValue): TemplateFunction {
+  return { parameters: [], variadic: 'any', call: (args) => call(...args) };
+}
 
 const functions: TemplateFunctions = {
-  add,
-  join: (...values) => values.map(String).join('+'),
+  add: { parameters: ['int', 'int'], call: ([a, b]) => (a as bigint) + (b as bigint) },
+  join: any((...values) => values.map(String).join('+')),
   upper: { parameters: ['string'], call: ([text]) => (text as string).toUpperCase() },
   choose: { parameters: ['bool', 'any'], variadic: 'any', call: ([first, ...rest]) => rest[first === true ? 0 : 1] },
   half: { parameters: ['float64'], call: ([value]) => (value as number) / 2 },
   now: { parameters: [], call: () => ({ year: 2026n }) },
-  nothing: () => undefined,
-  fail: () => {
+  nothing: any(() => undefined),
+  fail: any(() => {
     throw new TypeError('out of paper');
-  },
+  }),
 };
 
 function render(source: string, data?: unknown): string {
@@ -75,7 +81,11 @@ describe('functions of the caller', () => {
 
   it('take the place of builtins of the same name', () => {
     const own = parseTemplate('{{len 1 2}} {{and 0 1}} {{break}}', {
-      functions: { len: (...values) => values.length, and: (...values) => values.join('&'), break: () => 'b' },
+      functions: {
+        len: any((...values) => values.length),
+        and: any((...values) => values.join('&')),
+        break: any(() => 'b'),
+      },
     });
     expect(own.execute()).toBe('2 0&1 b');
   });
@@ -97,7 +107,7 @@ describe('functions of the caller', () => {
     const inner = parseTemplate('{{.x.y}}', { name: 'inner' });
     const outer = parseTemplate('{{inner .}}', {
       name: 'outer',
-      functions: { inner: (data) => inner.execute(data as GoValue) },
+      functions: { inner: any((data) => inner.execute(data)) },
     });
     expect(outer.execute({ x: { y: 1 } })).toBe('1');
     expect(errorOf(() => outer.execute({ x: 1 })).message).toBe(
@@ -106,10 +116,11 @@ describe('functions of the caller', () => {
   });
 
   it.each([
-    [{ 'not-a-name': () => '' }, 'Expected `functions["not-a-name"]` to be named by an identifier'],
-    [{ x: 5 }, 'Expected `functions["x"]` to be a function or { parameters, call }, got `5` (number)'],
+    [{ 'not-a-name': any(() => '') }, 'Expected `functions["not-a-name"]` to be named by an identifier'],
+    [{ x: () => '' }, 'to be { parameters, call }, got `'],
+    [{ x: 5 }, 'Expected `functions["x"]` to be { parameters, call }, got `5` (number)'],
     [{ x: { parameters: ['text'], call: () => '' } }, 'got `text`'],
-    [{ x: { parameters: ['any'] } }, 'to be a function or { parameters, call }'],
+    [{ x: { parameters: ['any'] } }, 'to be { parameters, call }'],
   ])('are refused where they are none: %s', (given, message) => {
     const error = errorOf(() => parseTemplate('x', { functions: given as unknown as TemplateFunctions }));
     expect(error.code).toBe('ERR_GO_TEMPLATE_ARGUMENT');

@@ -102,9 +102,12 @@ describe('cancellation', () => {
     const reason = new Error('enough');
     const template = parseTemplate('{{range 1000000}}{{stop .}}{{end}}', {
       functions: {
-        stop: (turn) => {
-          if (turn === 10n) controller.abort(reason);
-          return '';
+        stop: {
+          parameters: ['any'],
+          call: ([turn]) => {
+            if (turn === 10n) controller.abort(reason);
+            return '';
+          },
         },
       },
     });

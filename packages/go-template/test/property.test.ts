@@ -1,4 +1,4 @@
-import { extraFunctions, GoTemplateError, parseTemplate } from '@thv/go-template';
+import { extraFunctions, GoTemplateError, parseTemplate, type TemplateFunctions } from '@thv/go-template';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { render } from './support/render.js';
@@ -108,7 +108,10 @@ const rubble = fc
 /** Renders or fails as it should; anything else is thrown on. */
 function attempt(source: string, data: unknown): void {
   let ticks = 0;
-  const functions = { ...extraFunctions, tick: () => (ticks += 1) };
+  const functions = {
+    ...extraFunctions,
+    tick: { parameters: [], variadic: 'any', call: () => (ticks += 1) },
+  } satisfies TemplateFunctions;
   try {
     const output = parseTemplate(source, { name: 'expand', functions }).execute(data, {
       maxOutputBytes: MAX_BYTES,
@@ -185,6 +188,9 @@ describe('any template', () => {
   });
 });
 
+/** JSON has no negative zero that JavaScript would write. */
+const storable = fc.jsonValue().map((value): unknown => JSON.parse(JSON.stringify(value)));
+
 describe('what is printed', () => {
   it('is read back by the grammar of strings', () => {
     fc.assert(
@@ -237,7 +243,7 @@ describe('what is printed', () => {
 
   it('as JSON is what JSON.parse reads', () => {
     fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
+      fc.property(storable, (value) => {
         const text = render('{{json .}}', value);
         expect(JSON.parse(text)).toEqual(value);
         expect(render('{{json (fromJson .)}}', text)).toBe(text);
