@@ -94,6 +94,22 @@ onLinux('a supervisor that is killed with SIGKILL', () => {
     expect(await filesOf('victim')).toEqual([]);
   });
 
+  it('while it starts makes run fail, with nothing left', async () => {
+    const mark = marker();
+    const running = thv.start(['run', '--name', 'early', '--', ...hostile({ initializeDelayMs: 60_000 }), mark]);
+    const { pid } = await until('it starts', async () => {
+      const status = await thv.run(['status', 'early', '--format', 'json']);
+      const found = status.code === 0 ? (JSON.parse(status.stdout) as Partial<Status>) : {};
+      return found.pid !== undefined && processesNaming(mark).length > 1 && { pid: found.pid };
+    });
+    process.kill(pid, 'SIGKILL');
+    const { code, stdout, stderr } = await running.finished;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('"early" did not start: its supervising process ended without a word');
+    await until('no child lives', () => processesNaming(mark).length === 0);
+    expect(await filesOf('early')).toEqual([]);
+  });
+
   it('is cleaned up by stop and rm too', async () => {
     const mark = marker();
     await thv.ok(['run', '--name', 'victim', '--', ...hostile(), mark]);
