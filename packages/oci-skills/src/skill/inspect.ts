@@ -102,16 +102,25 @@ export function inspectDirectory(
     const validation = { valid: false, errors: [missing(tree.files)], warnings: [] };
     return { validation, files: tree.files };
   }
-  const { skill, errors, warnings } = checkSkillFile(readFileSync(join(directory, 'SKILL.md')), options);
+  const source = readFileSync(join(directory, 'SKILL.md'));
+  const { skill, errors, warnings } = checkSkillFile(source, options);
   if (skill === undefined) return { validation: { valid: false, errors, warnings }, files: tree.files };
   const all = [...errors, ...tree.errors];
   const expected = basename(directory);
   if (skill.name !== '' && skill.name !== expected) {
     const message = `\`name\` is \`${printable(skill.name)}\` but the directory is \`${printable(expected)}\`; give both one name`;
-    all.push({ rule: 'skill/name-directory', severity: 'error', message, file: 'SKILL.md', line: 1, column: 1 });
+    all.push({ rule: 'skill/name-directory', severity: 'error', message, file: 'SKILL.md', ...placeOfName(source) });
   }
   return {
     validation: { valid: all.length === 0, skill, errors: all, warnings: [...warnings, ...tree.warnings] },
     files: tree.files,
   };
+}
+
+/** Where the value of `name` stands; the rule needs the directory, which the reader of the file does not know. */
+function placeOfName(source: Uint8Array): { readonly line: number; readonly column: number } {
+  const lines = Buffer.from(source).toString().split(/\r?\n/);
+  const index = lines.findIndex((line) => /^name\s*:/.test(line));
+  if (index < 0) return { line: 1, column: 1 };
+  return { line: index + 1, column: (/^name\s*:\s*/.exec(lines[index] ?? '')?.[0].length ?? 0) + 1 };
 }

@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import { findEntry, putEntry } from '../lock/edit.js';
 import { readLock, updateLock } from '../lock/file.js';
+import { LOCK_FILE_NAME } from '../lock/types.js';
 import type { LockEntry, LockFile } from '../lock/types.js';
 import type { RecordKey, SkillRecord } from '../store/port.js';
 import { references } from './context.js';
@@ -14,7 +15,14 @@ import type { ServiceContext } from './context.js';
 type Undo =
   | { readonly kind: 'folder'; readonly target: string; readonly backup?: string }
   | { readonly kind: 'record'; readonly key: RecordKey; readonly before?: StoredRecord }
-  | { readonly kind: 'entry'; readonly projectRoot: string; readonly name: string; readonly before?: LockEntry }
+  | {
+      readonly kind: 'entry';
+      readonly projectRoot: string;
+      readonly name: string;
+      readonly before?: LockEntry;
+      /** There was no lock file before. */
+      readonly created: boolean;
+    }
   | { readonly kind: 'group'; readonly group: string; readonly skill: string };
 
 /** A record with its binary members as base64. */
@@ -65,11 +73,12 @@ export class Transaction {
     const before = await readLock(projectRoot, { references });
     const after = change(before);
     if (after === before) return;
+    const created = !(await exists(join(projectRoot, LOCK_FILE_NAME)));
     const names = new Set([...before.skills, ...after.skills].map(({ name }) => name));
     for (const name of names) {
       const old = findEntry(before, name);
       if (old !== findEntry(after, name))
-        await this.#plan({ kind: 'entry', projectRoot, name, ...(old ? { before: old } : {}) });
+        await this.#plan({ kind: 'entry', projectRoot, name, created, ...(old ? { before: old } : {}) });
     }
     await updateLock(projectRoot, change, { references });
   }
@@ -172,13 +181,17 @@ async function undo(context: ServiceContext, step: Undo): Promise<void> {
       return;
     case 'entry': {
       const { before, name } = step;
-      await updateLock(step.projectRoot, (lock) => restoreEntry(lock, name, before), { references });
+      const lock = await updateLock(step.projectRoot, (current) => restoreEntry(current, name, before), { references });
+      if (step.created && isEmpty(lock)) await rm(join(step.projectRoot, LOCK_FILE_NAME), { force: true });
       return;
     }
     case 'group':
       await context.groups?.removeSkill(step.group, step.skill);
   }
 }
+
+const isEmpty = (lock: LockFile): boolean =>
+  lock.skills.length === 0 && lock.plugins.length === 0 && lock.extras.size === 0;
 
 function restoreEntry(lock: LockFile, name: string, before: LockEntry | undefined): LockFile {
   if (before) return putEntry(lock, before);
