@@ -23,7 +23,10 @@ describe('thv config', () => {
     expect(
       (await thv(['config', 'get', 'request-timeout'], { env: { TOOLHIVE_PROXY_REQUEST_TIMEOUT: '7s' } })).stdout,
     ).toBe('7s\n');
-    await thv(['config', 'unset', 'request-timeout']);
+    const unset = await thv(['config', 'unset', 'request-timeout', '--format', 'json']);
+    expect(JSON.parse(unset.stdout)).toEqual({ key: 'request-timeout', value: '60s', path });
+    const again = await thv(['config', 'set', 'default-host', '::1', '--format', 'json']);
+    expect(JSON.parse(again.stdout)).toEqual({ key: 'default-host', value: '::1', path });
     expect(await readFile(path, 'utf8')).not.toContain('request-timeout');
   });
 

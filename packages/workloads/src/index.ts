@@ -27,6 +27,7 @@ export { isAlive, systemProcesses } from './process-identity.js';
 export type { ProcessIdentity, ProcessTable } from './process-identity.js';
 export { createRunConfigStore, defaultGroup, parseRunConfig, schemaVersion } from './run-config.js';
 export type { Isolation, RunConfig, RunConfigStore, TransportType } from './run-config.js';
+export { runConfigSchema } from './run-config-schema.js';
 export { createStatusStore, workloadStatuses } from './status.js';
 export type { StatusRecord, StatusStore, WorkloadStatus } from './status.js';
 export { superviseWorkload } from './supervisor.js';

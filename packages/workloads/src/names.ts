@@ -48,7 +48,9 @@ export function describeCommand(command: string, args: readonly string[]): strin
   const program = basename(command).replace(/\.(?:exe|cmd|bat)$/i, '');
   const target = firstOperand(program, args);
   if (target === undefined) return program;
-  return `${program} ${/^[.]{0,2}[/\\]/.test(target) ? basename(target) : target}`;
+  // The name of a package has slashes too; a path is shown by its last part.
+  const isPackage = runners.has(program) && !/^[.]{0,2}[/\\]/.test(target);
+  return `${program} ${isPackage ? target : basename(target)}`;
 }
 
 /** A name for a workload from its command, without the version and scope of a package; always valid. */

@@ -58,6 +58,8 @@ describe('what a command is called', () => {
     ['uvx', ['mcp-server-fetch==1.0'], 'uvx mcp-server-fetch==1.0', 'mcp-server-fetch'],
     ['uvx', ['--from', 'git-pkg', 'serve'], 'uvx git-pkg', 'git-pkg'],
     ['/usr/bin/node', ['/srv/app/server.mjs', 'stdio'], 'node server.mjs', 'server'],
+    ['python3', ['src/tool.py'], 'python3 tool.py', 'tool'],
+    ['npx', ['./local'], 'npx local', 'local'],
     ['C:/tools/server.exe', [], 'server', 'server'],
     ['sh', ['-c', 'exec node x.js'], 'sh', 'sh'],
     ['./ä', [], 'ä', 'a'],

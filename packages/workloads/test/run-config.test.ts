@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createRunConfigStore, parseRunConfig } from '../src/index.js';
+import { createRunConfigStore, parseRunConfig, runConfigSchema } from '../src/index.js';
 import { configOf, temporaryPaths } from './support.js';
 
 const parse = (value: unknown) => parseRunConfig(JSON.stringify(value), '/x/a.json', 'correct it');
@@ -66,6 +66,27 @@ describe('parseRunConfig', () => {
         details: expect.objectContaining({ file: '/x/a.json', hint: 'correct it' }) as unknown,
       }),
     );
+  });
+});
+
+describe('the schema of a run configuration', () => {
+  it('names exactly the fields that are written, and their choices', () => {
+    const written = Object.keys(configOf('a', { session_ttl: '1h', working_dir: '/' }));
+    const named = Object.keys(runConfigSchema.properties).filter((name) => name !== '$schema');
+    expect(named.toSorted()).toEqual(written.toSorted());
+    for (const isolation of runConfigSchema.properties.isolation.enum) {
+      expect(parse({ command: 'x', isolation }).isolation).toBe(isolation);
+    }
+    for (const transport of runConfigSchema.properties.transport.enum) {
+      expect(parse({ command: 'x', transport }).transport).toBe(transport);
+    }
+  });
+
+  it('gives the defaults that the parser fills in', () => {
+    const parsed: Record<string, unknown> = { ...parse({ command: 'x' }) };
+    for (const [name, property] of Object.entries(runConfigSchema.properties)) {
+      if ('default' in property) expect(parsed[name], name).toEqual(property.default);
+    }
   });
 });
 

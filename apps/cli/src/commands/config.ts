@@ -28,16 +28,21 @@ export const register: RegisterCommand = (command, context) => {
     .description('Set a key for good.')
     .argument('<key>', 'Name of the setting')
     .argument('<value>', 'Its value')
-    .action(async (name: string, value: string) => {
+    .addOption(formatOption())
+    .action(async (name: string, value: string, { format }: FormatFlags) => {
       await writeSetting(parseKey(name), value, context);
+      if (format === 'json') context.json({ key: name, value, path: settingsPath(context) });
       context.note(`${name} is ${value} from now on (${settingsPath(context)})`);
     });
   completeArguments(command.command('unset'), keys)
     .description('Give a key its default back.')
     .argument('<key>', 'Name of the setting')
-    .action(async (name: string) => {
+    .addOption(formatOption())
+    .action(async (name: string, { format }: FormatFlags) => {
       const key = parseKey(name);
       await writeSetting(key, undefined, context);
+      if (format === 'json')
+        context.json({ key, value: settingDefinitions[key].fallback, path: settingsPath(context) });
       context.note(`${key} is ${settingDefinitions[key].fallback} again`);
     });
   command

@@ -1,5 +1,6 @@
 import { serversSchema } from '@thv/vmcp';
 import { definitionSchema } from '@thv/workflow-dag';
+import { runConfigSchema } from '@thv/workloads';
 import type { RegisterCommand } from './index.js';
 
 export const register: RegisterCommand = (command, context) => {
@@ -12,4 +13,8 @@ export const register: RegisterCommand = (command, context) => {
     .command('servers')
     .description('The schema of a servers file, which `workflow run` reads.')
     .action(() => context.json(serversSchema));
+  command
+    .command('run-config')
+    .description('The schema of a run configuration, which `export` writes and `run --from-config` reads.')
+    .action(() => context.json(runConfigSchema));
 };
