@@ -101,9 +101,14 @@ function stepRows(run: RunRecord, status: WorkflowStatus): StepRow[] {
 /** `thv workflow runs cancel` */
 export async function cancelRun(id: string, flags: RunsFlags, context: CliContext): Promise<void> {
   const run = await findRun(id, flags.store, context);
-  await withEngine(flags.store, {}, context, async (engine) =>
-    engine.cancel(run.id, 'cancelled from the command line'),
-  );
+  if (finals.has(run.status)) throw alreadyOver(run);
+  await withEngine(flags.store, {}, context, async (engine) => {
+    try {
+      await engine.cancel(run.id, 'cancelled from the command line');
+    } catch (error) {
+      throw explain(error, run);
+    }
+  });
   await forget(run.id, context);
   if (flags.format === 'json') context.json({ runId: run.id, cancelled: true });
   else context.out(`Cancelled ${run.id}`);

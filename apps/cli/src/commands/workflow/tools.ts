@@ -102,7 +102,11 @@ function refuseUnknownTools(references: readonly string[], backends: Backends): 
   const reasons = missing.map((reference) => {
     const meant = backends.ambiguous(reference);
     if (meant.length > 0) return `"${reference}" is ambiguous: write ${meant.join(' or ')}`;
-    const near = closest(reference, known, 1);
+    const near = closest(
+      reference,
+      known.filter((name) => name.includes('.') === reference.includes('.')),
+      1,
+    );
     return `"${reference}" does not exist${near.length > 0 ? ` (did you mean "${near[0] ?? ''}"?)` : ''}`;
   });
   throw new CliError(
