@@ -134,19 +134,24 @@ export function decode(bytes: Uint8Array): string {
   return text;
 }
 
+/** True without lone surrogates. Known to every supported Node, though not to the types of ES2023. */
+function isWellFormed(text: string): boolean {
+  return (text as string & { isWellFormed(): boolean }).isWellFormed();
+}
+
 /** Joins bytes that stand side by side and make a character together. */
 export function normalize(text: string): string {
-  return SURROGATE.test(text) ? decode(encode(text)) : text;
+  return isWellFormed(text) ? text : decode(encode(text));
 }
 
 /** The text as well-formed UTF-16: bytes that are no UTF-8 become U+FFFD, one each. */
 export function toOutput(text: string): string {
-  return SURROGATE.test(text) ? normalize(text).replace(LONE_SURROGATES, REPLACEMENT) : text;
+  return isWellFormed(text) ? text : normalize(text).replace(LONE_SURROGATES, REPLACEMENT);
 }
 
 /** A source or a JSON text as Go would read it: lone surrogates become U+FFFD. */
 export function wellFormed(text: string): string {
-  return SURROGATE.test(text) ? text.replace(LONE_SURROGATES, REPLACEMENT) : text;
+  return isWellFormed(text) ? text : text.replace(LONE_SURROGATES, REPLACEMENT);
 }
 
 /** Order of the bytes: negative, zero or positive. */
