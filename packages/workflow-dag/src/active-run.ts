@@ -4,6 +4,7 @@ import { Deadlines } from './deadlines.js';
 import { formatMilliseconds } from './duration.js';
 import { WorkflowError } from './errors.js';
 import type { EventLog } from './events.js';
+import { noIterations } from './for-each.js';
 import type { Principal, ToolInfo } from './ports.js';
 import { prepareInDoubt, prepareStep } from './prepare-step.js';
 import { restoreStates } from './resume.js';
@@ -263,7 +264,7 @@ export class ActiveRun implements Run, StepHost {
   #fail(state: StepState, error: unknown): void {
     const { plan } = state;
     state.error = toStored(error);
-    const partial = state.partial?.();
+    const partial = state.partial?.() ?? (plan.step.type === 'forEach' ? noIterations() : undefined);
     const output = plan.failureHandled ? (plan.step.defaultResults ?? partial ?? NIL_MAP) : (partial ?? NIL_MAP);
     if (plan.failureHandled) state.decided = { ...state.decided, handled: true };
     this.#settle(state, 'failed', output, NIL_MAP);
@@ -279,7 +280,7 @@ export class ActiveRun implements Run, StepHost {
     state.status = status;
     state.output = output;
     state.content = content;
-    state.endedAt = this.services.clock.now();
+    state.endedAt = Math.max(state.startedAt, this.services.clock.now());
     state.partial = undefined;
     if (state.deadline !== undefined) this.#deadlines.remove(state.deadline);
     state.runCleanups();
@@ -330,7 +331,7 @@ export class ActiveRun implements Run, StepHost {
       state.abort(stopped);
     }
     this.#ended = true;
-    const endedAt = this.services.clock.now();
+    const endedAt = Math.max(this.startedAt, this.services.clock.now());
     const durationMs = endedAt - this.startedAt;
     const { stats } = this.#start.compiled.plan;
     this.#writer.push({ kind: 'run', status, at: endedAt, output, error, meta: this.#meta });

@@ -287,3 +287,8 @@ function innerRetry(step: ForEachStep, host: StepHost): RetryPolicy {
     cap: host.services.retryCap,
   };
 }
+
+/** The output of a loop that never began. */
+export function noIterations(): Record<string, unknown> {
+  return { iterations: [], count: 0n, completed: 0n, failed: 0n };
+}

@@ -1,7 +1,5 @@
 import type { JsonObject } from './json.js';
 
-export type { Store } from './store/port.js';
-
 /** Time in milliseconds, so that a test needs no sleep. */
 export interface Clock {
   /** Milliseconds since 1970 UTC. */

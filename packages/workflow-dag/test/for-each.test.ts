@@ -148,6 +148,16 @@ describe('forEach', () => {
     expect(result.error?.message).toContain('got: [1 2]');
   });
 
+  it('has its counters also where it failed before it began, and the run goes on', async () => {
+    const tools = osv(() => 'x');
+    const report =
+      '- {id: report, tool: report.write, dependsOn: [each], arguments: {n: "{{.steps.each.output.count}}"}}\n';
+    const result = await run(tools, scan('  onError: {action: continue}', '', report), 'no list');
+    expect(result).toMatchObject({ status: 'completed', failedSteps: ['each'] });
+    expect(result.steps['each']?.output).toEqual({ iterations: [], count: 0, completed: 0, failed: 0 });
+    expect(tools.of('report.write')).toEqual([{ n: '0' }]);
+  });
+
   it('refuses more items than allowed before any call', async () => {
     const tools = osv(() => 'x');
     const many = Array.from({ length: 101 }, () => ({ name: 'n' }));

@@ -135,7 +135,9 @@ type Skippable = 'never' | 'sometimes' | 'on failure of the run';
 
 function skippable({ step }: PlacedStep, { definition }: ValidationContext): Skippable {
   if (step.condition !== undefined) return 'sometimes';
-  if (step.type !== 'elicitation' && step.onError.action === 'continue') return 'sometimes';
+  // Whatever fails in a loop or before it, its counters and its list are there.
+  if (step.type === 'forEach') return 'never';
+  if (step.type === 'tool' && step.onError.action === 'continue') return 'sometimes';
   const exhausted = step.type === 'tool' && step.onError.action === 'retry' && step.onError.onExhausted === 'continue';
   return exhausted || definition.failureMode === 'continue' ? 'on failure of the run' : 'never';
 }

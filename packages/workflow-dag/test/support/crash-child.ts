@@ -4,7 +4,7 @@ import { createEngine, parseDefinition, type Run } from '../../src/index.js';
 import { openSqliteStore } from '../../src/sqlite.js';
 import { CRASH_WORKFLOW } from './crash-workflow.js';
 
-const [database, log, count] = process.argv.slice(2) as [string, string, string];
+const [database, log, count, most] = process.argv.slice(2) as [string, string, string, string];
 const store = await openSqliteStore(database);
 let calls = 0;
 const engine = createEngine({
@@ -17,6 +17,8 @@ const engine = createEngine({
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
+      // Where this process is to be killed, it must not be done before: the killer may be slow.
+      if (calls >= Number(most)) await new Promise(() => undefined);
       // The tool's own counter: an appended line is there whatever becomes of this process.
       appendFileSync(log, `${call.runId} ${call.stepId} ${call.iteration ?? '-'} ${call.idempotencyKey}\n`);
       calls += 1;

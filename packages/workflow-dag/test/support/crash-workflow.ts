@@ -36,7 +36,7 @@ export const CRASH_WORKFLOW = {
       id: 'end',
       tool: 't.safe',
       dependsOn: ['s24', 's25', 's26', 'loop', 'never'],
-      arguments: { all: '{{if eq .steps.loop.output.count 5}}five{{end}}' },
+      arguments: { all: '{{json .steps.loop.output}}' },
     },
   ],
 };
