@@ -9,9 +9,13 @@ function answer(id, body) {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...body })}\n`);
 }
 
+async function gateOpens() {
+  while (!existsSync(GATE_FILE)) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
 async function call({ name, arguments: args = {} }) {
   appendFileSync(CALLS_FILE, `${name} ${JSON.stringify(args)}\n`);
-  while (name === 'wait' && !existsSync(GATE_FILE)) await new Promise((resolve) => setTimeout(resolve, 20));
+  if (name === 'wait') await gateOpens();
   if (name === 'fail' && !existsSync(GATE_FILE)) return { isError: true, content: [{ type: 'text', text: 'no gate' }] };
   return { content: [{ type: 'text', text: `${name} done` }] };
 }
