@@ -64,7 +64,8 @@ describe('a client that does not read', () => {
     };
     const flood = call('flood', {
       method: 'notifications/message',
-      params: { level: 'info', data: 'x'.repeat(1000) },
+      params: { level: 'info', data: 'flood' },
+      padding: 'x'.repeat(1000),
       count: 20_000,
     });
     const connection = await openSlowReader(endpoint.url, JSON.stringify(flood), {
