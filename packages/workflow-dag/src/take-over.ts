@@ -30,9 +30,7 @@ export async function takeAbandoned(
   owner: Owner,
   limit: number,
 ): Promise<readonly Lease[]> {
-  const open = await store.listRuns({ status: ['pending', 'running', 'waiting_for_elicitation'], limit: 1000 });
-  const owners = new Set(open.runs.map(({ leaseOwner }) => leaseOwner).filter((id) => id !== undefined));
-  const deadOwners = [...owners].filter((id) => !owner.isAlive(id));
+  const deadOwners = (await store.leaseOwners()).filter((id) => !owner.isAlive(id));
   return store.claim({ owner: owner.id, ttlMs: leaseTtlMs, limit, deadOwners });
 }
 

@@ -500,6 +500,7 @@ describe('a store that cannot be written', () => {
       'getSteps',
       'getElicitations',
       'listRuns',
+      'leaseOwners',
       'claim',
       'heartbeat',
       'release',

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createEngine, type ToolResult } from '../src/index.js';
 import { define } from './support/define.js';
@@ -75,5 +76,39 @@ describe('the output of a tool step', () => {
     expect(await text({ structuredContent: { error: 'struct' } })).toBe('struct');
     expect(await text({ structuredContent: { message: 'msg', error: 7 } })).toBe('msg');
     expect(await text({})).toBe('tool execution error');
+  });
+
+  it('is found, or is an error, whatever a tool answers or throws', async () => {
+    const items = fc.oneof(
+      fc.anything(),
+      fc.record({
+        type: fc.constantFrom('text', 'image', 'resource', 'audio'),
+        text: fc.anything(),
+        data: fc.anything(),
+        resource: fc.anything(),
+      }),
+    );
+    const results = fc.oneof(
+      fc.anything(),
+      fc.record({
+        content: fc.oneof(fc.anything(), fc.array(items)),
+        structuredContent: fc.anything(),
+        isError: fc.anything(),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(results, fc.boolean(), async (result, throws) => {
+        const call = (): Promise<ToolResult> =>
+          throws ? Promise.reject(result) : Promise.resolve(result as ToolResult);
+        const engine = createEngine({ tools: { resolve: () => ({ name: 'a' }), call } });
+        const definition = define(
+          '- {id: a, tool: t.a, onError: {action: continue}}\n- {id: b, tool: t.a, dependsOn: [a], arguments: {x: "{{.steps.a.output}}{{.steps.a.content}}"}, onError: {action: continue}}',
+        );
+        const { status, steps } = await (await engine.run(definition)).result;
+        expect(status).toBe('completed');
+        expect(['completed', 'failed']).toContain(steps['b']?.status);
+      }),
+      { numRuns: 300 },
+    );
   });
 });

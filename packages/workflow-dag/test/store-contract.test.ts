@@ -236,6 +236,18 @@ describe.each(stores)('the %s store', (_name, open) => {
     expect((await store.getRun('r'))?.recoveries).toBe(1);
   });
 
+  it('tells who has a lease on a run that is not over', async () => {
+    await create('a');
+    await create('b');
+    await end('c');
+    const lease = await create('d');
+    await store.release(lease);
+    expect(await store.leaseOwners()).toEqual(['one']);
+    clock.jump(5000);
+    await store.claim({ owner: 'two', ttlMs: 1000, limit: 1, runId: 'b' });
+    expect([...(await store.leaseOwners())].sort()).toEqual(['one', 'two']);
+  });
+
   it('claims no more than asked, the named run alone, and never one that is over', async () => {
     await create('a', { createdAt: 1 });
     await create('b', { createdAt: 2 });

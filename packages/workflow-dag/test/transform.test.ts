@@ -96,6 +96,18 @@ fields:
   });
 });
 
+describe('a failure', () => {
+  it('has a code of its own', async () => {
+    const tools = fakeTools({ 't.a': () => answer });
+    const engine = createEngine({ tools, validation: false });
+    const transform = define('- {id: a, tool: t.a, transform: {fields: {f: {from: .output.nothing}}}}');
+    expect((await (await engine.run(transform)).result).error?.code).toBe('ERR_WORKFLOW_DAG_TRANSFORM');
+    const output = { properties: { f: { type: 'integer', description: 'd', value: 'x' } } };
+    const constructed = define('- {id: a, tool: t.a}', { output });
+    expect((await (await engine.run(constructed)).result).error?.code).toBe('ERR_WORKFLOW_DAG_OUTPUT');
+  });
+});
+
 describe('the output of a workflow', () => {
   async function constructed(output: unknown, params = {}): Promise<unknown> {
     const definition = define('- {id: a, tool: t.a}\n- {id: s, tool: t.a, condition: "false"}', { output });

@@ -127,6 +127,17 @@ class KyselyStore implements Store {
     return { runs, cursor: rows.length > runs.length && last !== undefined ? cursorOf(last) : undefined };
   }
 
+  async leaseOwners(): Promise<readonly string[]> {
+    const rows = await this.#db
+      .selectFrom('wf_run')
+      .select('lease_owner')
+      .distinct()
+      .where('status', 'not in', FINAL_STATUSES)
+      .where('lease_owner', 'is not', null)
+      .execute();
+    return rows.map((row) => row.lease_owner ?? '');
+  }
+
   async claim(options: {
     readonly owner: string;
     readonly ttlMs: number;

@@ -160,6 +160,14 @@ class MemoryStore implements Store {
     return { runs, cursor: found.length > runs.length && last !== undefined ? cursorOf(last) : undefined };
   }
 
+  async leaseOwners(): Promise<readonly string[]> {
+    const owners = new Set<string>();
+    for (const { run } of this.#entries.values()) {
+      if (run.leaseOwner !== undefined && !isFinal(run)) owners.add(run.leaseOwner);
+    }
+    return [...owners];
+  }
+
   async claim(options: {
     readonly owner: string;
     readonly ttlMs: number;

@@ -180,6 +180,8 @@ export interface Store {
   getSteps(runId: string): Promise<readonly StepRecord[]>;
   getElicitations(runId: string): Promise<readonly ElicitationRecord[]>;
   listRuns(filter: RunFilter): Promise<RunPage>;
+  /** Who has a lease, over or not, on a run that is not final; each once. */
+  leaseOwners(): Promise<readonly string[]>;
   /**
    * Takes runs that are not final and whose lease is free, over, or of an owner that is known to be dead; `runId` limits
    * it to one.
