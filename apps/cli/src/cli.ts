@@ -1,4 +1,3 @@
-import { CommanderError } from 'commander';
 import type { Command } from 'commander';
 import { commandEntries } from './commands/index.js';
 import { createContext } from './context.js';
@@ -15,7 +14,7 @@ const notPartOfThis = new Set(['ai-plugin', 'llm', 'tunnel', 'build', 'tui', 'up
 
 /** Runs one command line to its end; answers the exit code and throws nothing. */
 export async function runCli(input: ContextInput): Promise<ExitCode> {
-  const context = createContext(input);
+  const context = createContext({ ...input, argv: helpAsOption(input.argv) });
   try {
     checkCommand(context);
     const program = await buildProgram(context);
@@ -28,9 +27,15 @@ export async function runCli(input: ContextInput): Promise<ExitCode> {
     await program.parseAsync([...context.argv], { from: 'user' });
     return context.exitCode;
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.success;
     return reportError(error, context);
   }
+}
+
+/** `help mcp call` is `mcp call --help`; commander would look one level deep only. */
+function helpAsOption(argv: readonly string[]): readonly string[] {
+  if (firstWord(argv) !== 'help' || argv.includes('--')) return argv;
+  const rest = argv.filter((word, index) => index !== argv.indexOf('help'));
+  return [...rest, '--help'];
 }
 
 /** Usage errors come before any action runs: find out early which command they belong to. */
@@ -47,7 +52,7 @@ function findPath(program: Command, context: CliContext): void {
 
 function checkCommand(context: CliContext): void {
   const word = firstWord(context.argv);
-  if (word === undefined || word === 'help') return;
+  if (word === undefined) return;
   const names = commandEntries.flatMap(({ name, aliases }) => [name, ...(aliases ?? [])]);
   if (names.includes(word)) return;
   if (notPartOfThis.has(word)) {

@@ -22,9 +22,8 @@ export async function buildProgram(context: CliContext, { everything = false } =
     .showSuggestionAfterError();
   harden(program, context);
   const wanted = firstWord(context.argv);
-  const words = wanted === 'help' ? new Set(context.argv) : new Set([wanted]);
   for (const entry of commandEntries) {
-    const named = [entry.name, ...(entry.aliases ?? [])].some((name) => words.has(name));
+    const named = [entry.name, ...(entry.aliases ?? [])].some((name) => name === wanted);
     await addEntry(program, entry, context, everything || named);
   }
   program.helpCommand('help [command]', 'Show the help of a command');
@@ -51,7 +50,8 @@ async function addEntry(program: Command, entry: CommandEntry, context: CliConte
 function harden(command: Command, context: CliContext): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => context.write(text),
-    writeErr: () => undefined,
+    // Errors are thrown; what is left is the help of a command that needs a subcommand.
+    writeErr: (text) => context.write(text),
     outputError: () => undefined,
     getOutHelpWidth: () => context.stdout.columns ?? 100,
     getErrHelpWidth: () => context.stderr.columns ?? 100,

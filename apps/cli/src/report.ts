@@ -16,7 +16,7 @@ interface Envelope {
 
 /** Prints an error that ended a command, as text with one `Try:` line last or as a JSON envelope; answers the exit code. */
 export function reportError(error: unknown, context: CliContext): ExitCode {
-  if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.success;
+  if (isHelp(error)) return exitCodes.success;
   if (context.signal.aborted && isAbort(error, context.signal)) return exitCodes.interrupted;
   const exitCode = CliError.is(error) ? error.exitCode : exitCodes.error;
   const envelope = describe(error, context);
@@ -63,6 +63,11 @@ function describe(error: unknown, context: CliContext): Envelope {
     ...(typeof details['file'] === 'string' ? { file: details['file'] } : {}),
     ...(typeof details['line'] === 'number' ? { line: details['line'] } : {}),
   };
+}
+
+/** Help or version was printed, which ends commander as an error does. */
+function isHelp(error: unknown): boolean {
+  return error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help');
 }
 
 /** The command that failed, so that the hint leads to the right help page. */

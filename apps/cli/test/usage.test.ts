@@ -4,6 +4,7 @@ import { openInProcess } from './support/in-process.js';
 describe('what is wrong on a command line', () => {
   it.each([
     ['versoin', /^error: unknown command "versoin" \(did you mean "version"\?\)\nTry: thv --help\n$/],
+    ['help nonsense', /^error: unknown command "nonsense"\nTry: thv --help\n$/],
     ['llm setup', /^error: "llm" is not part of this program\n/],
     ['--hlep', /^error: unknown option "--hlep" \(did you mean "--help"\?\)\n/],
     ['list --formt json', /^error: unknown option '--formt' \(Did you mean --format\?\)\nTry: thv list --help\n$/],
@@ -121,6 +122,19 @@ describe('help', () => {
     expect(stdout).toMatch(/^Usage: thv \[command\]\n[^]*Start here:\n {2}run /);
     expect(stdout).not.toContain('__');
     expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^Try: thv run /);
+  });
+
+  it.each([
+    ['mcp', 'call'],
+    ['group', 'create'],
+    ['config', 'unset'],
+    ['help mcp call', '--args-file'],
+    ['help restart', 'start|restart'],
+  ])('thv %s prints help with %s and succeeds', async (line, text) => {
+    const thv = await openInProcess();
+    const { code, stdout, stderr } = await thv(line.split(' '));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain(text);
   });
 
   it.each([

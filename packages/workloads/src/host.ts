@@ -126,7 +126,7 @@ class Host implements WorkloadHost {
       await probeSession(urlOf({ host: this.#config.host, port: this.port }), signal);
       return;
     }
-    await dispatcher.start({ signal });
+    await dispatcher.start({ signal: this.#options.signal });
     await dispatcher.ready();
   }
 
