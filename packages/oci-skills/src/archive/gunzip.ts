@@ -113,6 +113,8 @@ class Feeder {
         this.#fed += piece.length;
         this.#last = piece;
         await this.#write(piece);
+        // What the decompressor leaves is behind the stream's end, which it announces only later.
+        if (this.#fed > this.#inflate.bytesWritten) return;
       }
       if (!this.#isOver) this.#inflate.end();
     } catch (error) {

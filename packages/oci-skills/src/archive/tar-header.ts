@@ -38,7 +38,7 @@ function sumOf(block: Buffer): number {
 function readName(block: Buffer): string {
   const name = readText(block, 0, 100);
   const magic = block.toString('latin1', 257, 265);
-  if (magic === 'ustar\0' + '00') {
+  if (magic === 'ustar\u{0}00') {
     const prefix = readText(block, 345, 155);
     return prefix === '' ? name : `${prefix}/${name}`;
   }

@@ -20,12 +20,12 @@ interface Header {
 function writeHeader({ name, prefix, size, mtime, type }: Header): Buffer {
   const block = Buffer.alloc(BLOCK);
   block.write(name, 0, 100, 'latin1');
-  block.write('0000644\0' + '0000000\0' + '0000000\0', 100, 'latin1');
+  block.write('0000644\u{0}0000000\u{0}0000000\u{0}', 100, 'latin1');
   block.write(`${octal(size, 11)}\0${octal(mtime, 11)}\0`, 124, 'latin1');
   block.write('        ', 148, 'latin1');
   block.write(`${type}`, 156, 'latin1');
-  block.write('ustar\0' + '00', 257, 'latin1');
-  block.write('0000000\0' + '0000000\0', 329, 'latin1');
+  block.write('ustar\u{0}00', 257, 'latin1');
+  block.write('0000000\u{0}0000000\u{0}', 329, 'latin1');
   block.write(prefix, 345, 155, 'latin1');
   let sum = 0;
   for (const byte of block) sum += byte;

@@ -88,7 +88,8 @@ class Guard implements TreeGuard {
   }
 
   finish(): void {
-    if (this.#seen.get(collisionKey('SKILL.md'))?.path === 'SKILL.md') return;
+    const main = this.#seen.get(collisionKey('SKILL.md'));
+    if (main?.path === 'SKILL.md' && main.isFile) return;
     throw new OciSkillsError(
       'ERR_OCI_SKILLS_SKILL_MISSING',
       'There is no file SKILL.md at the root of the skill; ask the publisher for a complete one',

@@ -65,15 +65,13 @@ export class Transport {
         timeout: 30_000,
         ...(options.ca === undefined ? {} : { ca: options.ca }),
         // The address that was checked is the address that is connected to.
-        lookup: (host, options, callback) => {
-          this.#resolve(host).then(
-            (found) => {
-              const [first] = found;
-              if (options.all === true || first === undefined) callback(null, [...found]);
-              else callback(null, first.address, first.family);
-            },
-            (error: NodeJS.ErrnoException) => callback(error, []),
-          );
+        lookup: (host, { all }, answer) => {
+          const fail = (error: NodeJS.ErrnoException): void => answer(error, []);
+          this.#resolve(host).then((found) => {
+            const [first] = found;
+            if (all === true || first === undefined) answer(null, [...found]);
+            else answer(null, first.address, first.family);
+          }, fail);
         },
       },
     });
