@@ -6,8 +6,8 @@ const BUDGET_MS = 15 * 60_000;
 export const MAX_RETRIES = 10;
 export const DEFAULT_RETRY_DELAY_MS = 1000;
 
-/** How the delay between attempts is capped: at 60 seconds, or at 60 times the first delay. */
-export type RetryCap = '60s' | '60x';
+/** How the delay between attempts is capped: at 60 seconds, or with `go` at 60 times the first delay. */
+export type RetryCap = '60s' | 'go';
 
 /** How a step is retried. */
 export interface RetryPolicy {
@@ -26,7 +26,7 @@ export const NO_RETRY: RetryPolicy = { retries: 0, initialDelayMs: DEFAULT_RETRY
  */
 export function retryDelay(policy: RetryPolicy, attempt: number, random: number): number {
   const { initialDelayMs, cap } = policy;
-  const ceiling = cap === '60x' ? initialDelayMs * 60 : Math.max(CAP_MS, initialDelayMs);
+  const ceiling = cap === 'go' ? initialDelayMs * 60 : Math.max(CAP_MS, initialDelayMs);
   return Math.min(initialDelayMs * FACTOR ** (attempt - 1), ceiling) * (0.5 + random);
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createEngine, WorkflowError, type WorkflowEvent } from '../src/index.js';
+import { retryDelay } from '../src/retry.js';
 import { FixedClock, settle } from './support/clock.js';
 import { define } from './support/define.js';
 import { deferred, fakeTools } from './support/tools.js';
@@ -161,6 +162,29 @@ describe('retries', () => {
     expect((await run.result).status).toBe('failed');
     // 200 seconds are above the cap, so that the delay never grows; the fourth would end after the fifteenth minute.
     expect(delays.map((delay) => Math.round(delay / 1000))).toEqual([300, 300, 300]);
+  });
+
+  it('are capped at sixty times the first delay where that is asked for', async () => {
+    const clock = new FixedClock();
+    const delays: number[] = [];
+    const engine = createEngine({
+      tools: fakeTools({ 't.bad': down }),
+      clock,
+      retryCap: 'go',
+      random: { next: () => 0.5, uuid: () => 'r' },
+      onEvent: (event) => {
+        if (event.type === 'step_retrying') delays.push(event.delayMs);
+      },
+    });
+    const short = define('- {id: a, tool: t.bad, onError: {action: retry, retryCount: 10, retryDelay: 100ms}}');
+    const run = await engine.run(short);
+    await clock.advance(60_000);
+    await run.result;
+    // 100 ms times 1.5 to the ninth is below six seconds, and so is the delay of the reference.
+    expect(delays.at(-1)).toBeCloseTo(100 * 1.5 ** 9);
+    expect(retryDelay({ retries: 10, initialDelayMs: 100, cap: 'go' }, 30, 0.5)).toBe(6000);
+    expect(retryDelay({ retries: 10, initialDelayMs: 100, cap: '60s' }, 30, 0.5)).toBe(60_000);
+    expect(retryDelay({ retries: 10, initialDelayMs: 90_000, cap: '60s' }, 1, 0.5)).toBe(90_000);
   });
 
   it('follow the delay that an error names, and do not follow one that says it is hopeless', async () => {
