@@ -3,7 +3,7 @@ import type { CacheConfig } from './definition.js';
 import { WorkflowError } from './errors.js';
 import type { Principal } from './ports.js';
 import type { CallPlan } from './run-step.js';
-import type { StepHost, StepOutcome } from './step-host.js';
+import { sleep, type StepHost, type StepOutcome } from './step-host.js';
 import { checkSize } from './step-output.js';
 import type { StepState } from './step-state.js';
 import type { CacheEntry } from './store/port.js';
@@ -109,13 +109,49 @@ export async function withCache(
     if (config.mode !== 'read') await keep(host, call, config, key, outcome);
     return outcome;
   };
+  const fillOnce = config.mode === 'read' ? fill : () => fillAlone(host, state, key, fill);
   try {
     if (!reads) return await fill();
-    const { outcome, shared } = await host.services.flights.run(key, state, fill);
+    const { outcome, shared } = await host.services.flights.run(key, state, fillOnce);
     return shared ? { output: outcome.output, content: outcome.content, retryCount: 0, fromCache: true } : outcome;
   } catch (error) {
     if (known === undefined || state.isOver) throw error;
     return hit(known);
+  }
+}
+
+/** How long another process may take before its result is no longer waited for. */
+const LOCK_MS = 5000;
+const POLL_MS = 100;
+
+/**
+ * Makes a result unless another process is making it, whose result is then waited for. Only a store that processes share
+ * knows of others; equal calls of one process meet in {@link SingleFlight}.
+ */
+async function fillAlone(
+  host: StepHost,
+  state: StepState,
+  key: string,
+  fill: () => Promise<StepOutcome>,
+): Promise<StepOutcome> {
+  const { store, clock } = host.services;
+  if (!store.durable) return fill();
+  const attempt = <T>(ask: Promise<T>, otherwise: T): Promise<T> =>
+    ask.catch((error: unknown) => {
+      host.services.report(error);
+      return otherwise;
+    });
+  const giveUpAt = clock.now() + LOCK_MS;
+  while (!(await attempt(store.cacheLock(key, LOCK_MS), true))) {
+    if (state.isOver || clock.now() >= giveUpAt) return fill();
+    await sleep(host, state, POLL_MS);
+    const made = await lookUp(host, key);
+    if (made !== undefined && made.expiresAt > clock.now()) return hit(made);
+  }
+  try {
+    return await fill();
+  } finally {
+    await attempt(store.cacheUnlock(key), undefined);
   }
 }
 

@@ -229,6 +229,29 @@ describe('a cached step', () => {
     expect((await second.result).output).toEqual({ call: 2 });
   });
 
+  it('waits for another process that makes the same result, but not for ever', async () => {
+    for (const finishes of [true, false]) {
+      const clock = new FixedClock();
+      const file = join(directory, `locked-${finishes}.db`);
+      const stores = [await openSqliteStore(file, { clock }), await openSqliteStore(file, { clock })] as const;
+      const gate = deferred();
+      const slow = fakeTools({ 't.a': () => gate.promise });
+      const quick = fakeTools({ 't.a': () => ({ call: 'quick' }) });
+      const first = await createEngine({ tools: slow, store: stores[0], clock }).run(cached('{ttl: 1m}'), { n: 1 });
+      await settle();
+      const second = await createEngine({ tools: quick, store: stores[1], clock }).run(cached('{ttl: 1m}'), { n: 1 });
+      await clock.advance(1000);
+      expect(quick.calls).toHaveLength(0);
+      if (finishes) gate.resolve({ call: 'slow' });
+      await clock.advance(finishes ? 200 : 4200);
+      expect((await second.result).output).toEqual({ call: finishes ? 'slow' : 'quick' });
+      expect(quick.calls).toHaveLength(finishes ? 0 : 1);
+      gate.resolve({ call: 'slow' });
+      await first.result;
+      for (const store of stores) await store.close();
+    }
+  });
+
   it('works for the iterations of forEach', async () => {
     const clock = new FixedClock();
     const tools = counting();

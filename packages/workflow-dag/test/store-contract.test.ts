@@ -393,6 +393,17 @@ describe.each(stores)('the %s store', (_name, open) => {
     expect(await store.cacheDelete({ keyPrefix: 'x%' })).toBe(1);
   });
 
+  it('lets one at a time make a result', async () => {
+    expect(await store.cacheLock('k', 100)).toBe(true);
+    expect(await store.cacheLock('k', 100)).toBe(false);
+    expect(await store.cacheLock('other', 100)).toBe(true);
+    await store.cacheUnlock('k');
+    expect(await store.cacheLock('k', 100)).toBe(true);
+    clock.jump(100);
+    expect(await store.cacheLock('k', 100)).toBe(true);
+    expect(await store.cacheLock('k', 100)).toBe(false);
+  });
+
   it('deletes runs that are over, one or by age', async () => {
     const lease = await create('live');
     await store.commit(lease, [step('a')]);

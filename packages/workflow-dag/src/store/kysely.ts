@@ -328,6 +328,23 @@ class KyselyStore implements Store {
       .execute();
   }
 
+  async cacheLock(key: string, ttlMs: number): Promise<boolean> {
+    const now = this.#clock.now();
+    const expires = { expires_at: now + ttlMs };
+    const locked = await this.#db
+      .insertInto('wf_cache_lock')
+      .values({ key, ...expires })
+      .onConflict((conflict) =>
+        conflict.column('key').doUpdateSet(expires).where('wf_cache_lock.expires_at', '<=', now),
+      )
+      .executeTakeFirst();
+    return locked.numInsertedOrUpdatedRows === 1n;
+  }
+
+  async cacheUnlock(key: string): Promise<void> {
+    await this.#db.deleteFrom('wf_cache_lock').where('key', '=', key).execute();
+  }
+
   async cacheDelete(filter: CacheFilter): Promise<number> {
     let query = this.#db.deleteFrom('wf_cache');
     if ('tool' in filter) query = query.where('tool', '=', filter.tool);
@@ -356,7 +373,9 @@ class KyselyStore implements Store {
       .orderBy('ended_at')
       .limit(options.limit);
     const deleted = await this.#db.deleteFrom('wf_run').where('id', 'in', old).executeTakeFirst();
-    await this.cacheDelete({ expiredBefore: this.#clock.now() });
+    const now = this.#clock.now();
+    await this.cacheDelete({ expiredBefore: now });
+    await this.#db.deleteFrom('wf_cache_lock').where('expires_at', '<=', now).execute();
     return Number(deleted.numDeletedRows);
   }
 

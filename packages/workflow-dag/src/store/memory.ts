@@ -95,6 +95,7 @@ class MemoryStore implements Store {
   readonly #entries = new Map<string, Entry>();
   readonly #byKey = new Map<string, string>();
   readonly #cache = new Map<string, CacheEntry>();
+  readonly #cacheLocks = new Map<string, number>();
   /** Ids of final runs in the order of their end. */
   readonly #finished = new Set<string>();
 
@@ -334,6 +335,18 @@ class MemoryStore implements Store {
       if (this.#cache.size <= this.#maxCacheEntries) break;
       this.#cache.delete(oldest);
     }
+  }
+
+  async cacheLock(key: string, ttlMs: number): Promise<boolean> {
+    const now = this.#clock.now();
+    if ((this.#cacheLocks.get(key) ?? 0) > now) return false;
+    for (const [other, until] of this.#cacheLocks) if (until <= now) this.#cacheLocks.delete(other);
+    this.#cacheLocks.set(key, now + ttlMs);
+    return true;
+  }
+
+  async cacheUnlock(key: string): Promise<void> {
+    this.#cacheLocks.delete(key);
   }
 
   async cacheDelete(filter: CacheFilter): Promise<number> {

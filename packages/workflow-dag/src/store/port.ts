@@ -227,6 +227,12 @@ export interface Store {
   /** An entry whose `staleUntil` has not passed; the caller looks at `expiresAt`. */
   cacheGet(key: string): Promise<CacheEntry | undefined>;
   cachePut(entry: CacheEntry): Promise<void>;
+  /**
+   * Notes that somebody is about to make the result of a key; false where somebody else has, less than `ttlMs` ago.
+   * It only spares work: who waits in vain makes the result as well.
+   */
+  cacheLock(key: string, ttlMs: number): Promise<boolean>;
+  cacheUnlock(key: string): Promise<void>;
   /** Answers how many entries were forgotten. */
   cacheDelete(filter: CacheFilter): Promise<number>;
   /** Deletes a final run with everything that belongs to it; false where it is missing or not final. */

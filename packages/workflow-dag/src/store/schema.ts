@@ -8,6 +8,7 @@ export interface Tables {
   wf_step: StepRow;
   wf_elicit: ElicitRow;
   wf_cache: CacheRow;
+  wf_cache_lock: { key: string; expires_at: number };
 }
 
 export interface RunRow {
@@ -199,7 +200,11 @@ function createCache(db: Kysely<Tables>): readonly Compilable[] {
   for (const name of ['bytes', 'created_at', 'expires_at', 'stale_until'] as const) {
     table = table.addColumn(name, 'bigint', (column) => column.notNull());
   }
-  return [table, db.schema.createIndex('wf_cache_stale').on('wf_cache').column('stale_until')];
+  const locks = db.schema
+    .createTable('wf_cache_lock')
+    .addColumn('key', 'text', (column) => column.primaryKey())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull());
+  return [table, db.schema.createIndex('wf_cache_stale').on('wf_cache').column('stale_until'), locks];
 }
 
 /** The version that {@link migrationStatements} leads to. */
