@@ -1,8 +1,8 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkloadsError } from './errors.js';
 import { createFieldReader } from './field-reader.js';
-import { createJson, hasCode, readJsonObject, writeJson } from './json-file.js';
+import { createJson, hasCode, readJsonObject, removeFile, writeJson } from './json-file.js';
 import { checkGroupName } from './names.js';
 import type { Paths } from './paths.js';
 import { defaultGroup } from './run-config.js';
@@ -120,7 +120,7 @@ export function createGroupStore(paths: Pick<Paths, 'groups'>): GroupStore {
         });
       }
       await require(name);
-      await rm(pathOf(name), { force: true });
+      await removeFile(pathOf(name));
     },
   };
 }

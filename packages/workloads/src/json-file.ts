@@ -1,5 +1,5 @@
-import { mkdir, open, readFile, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, open, readFile, readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
 import { WorkloadsError } from './errors.js';
 
@@ -40,6 +40,16 @@ export async function createJson(path: string, value: unknown): Promise<void> {
   } finally {
     await file.close();
   }
+}
+
+/** Removes a file, and what a process that was killed while it wrote it left beside it. */
+export async function removeFile(path: string): Promise<void> {
+  await rm(path, { force: true });
+  const folder = dirname(path);
+  const entries = await readdir(folder).catch(() => []);
+  const start = `${basename(path)}.`;
+  const left = entries.filter((entry) => entry.startsWith(start) && /^\d+$/.test(entry.slice(start.length)));
+  for (const entry of left) await rm(join(folder, entry), { force: true });
 }
 
 /** Reads a file that must be a JSON object; `undefined` when there is none. */

@@ -1,7 +1,7 @@
-import { readFile, readdir, rm } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WorkloadsError } from './errors.js';
-import { createJson, hasCode, messageOf, parseJsonObject, writeJson } from './json-file.js';
+import { createJson, hasCode, messageOf, parseJsonObject, removeFile, writeJson } from './json-file.js';
 import { checkGroupName, checkWorkloadName } from './names.js';
 import { createFieldReader } from './field-reader.js';
 import type { Paths } from './paths.js';
@@ -210,7 +210,7 @@ export function createRunConfigStore(paths: Pick<Paths, 'runConfigs'>): RunConfi
       }
     },
     write: async (config) => writeJson(pathOf(config.name), config),
-    remove: async (name) => rm(pathOf(name), { force: true }),
+    remove: async (name) => removeFile(pathOf(name)),
   };
 }
 

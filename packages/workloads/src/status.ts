@@ -1,7 +1,6 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createFieldReader } from './field-reader.js';
-import { readJsonObject, writeJson } from './json-file.js';
+import { readJsonObject, removeFile, writeJson } from './json-file.js';
 import type { Paths } from './paths.js';
 import type { ProcessIdentity } from './process-identity.js';
 
@@ -77,7 +76,7 @@ export function createStatusStore(paths: Pick<Paths, 'statuses'>): StatusStore {
         process_started: supervisor?.startedAt ?? '',
       });
     },
-    remove: async (name) => rm(pathOf(name), { force: true }),
+    remove: async (name) => removeFile(pathOf(name)),
   };
 }
 

@@ -1,5 +1,5 @@
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createRunConfigStore, parseRunConfig, runConfigSchema } from '../src/index.js';
 import { configOf, temporaryPaths } from './support.js';
@@ -120,6 +120,18 @@ describe('the store of run configurations', () => {
     await writeFile(store.pathOf('b'), JSON.stringify(configOf('a')));
     expect((await store.read('b')).name).toBe('b');
     expect(await store.names()).toEqual(['a', 'b']);
+  });
+
+  it('removes what a killed writer left, and no other file', async () => {
+    const store = createRunConfigStore(await temporaryPaths());
+    await store.create(configOf('a'));
+    for (const name of ['a.json.12345', 'a.json.backup', 'a.json.1.json']) {
+      await writeFile(join(dirname(store.pathOf('a')), name), '{}');
+    }
+    expect(await store.names()).toEqual(['a', 'a.json.1']);
+    await store.remove('a');
+    await store.remove('a');
+    expect((await readdir(dirname(store.pathOf('a')))).toSorted()).toEqual(['a.json.1.json', 'a.json.backup']);
   });
 
   it('is empty before the first write, and says what is not there', async () => {
