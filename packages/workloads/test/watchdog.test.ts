@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { isAlive, processGroup, until } from '@thv/doubles';
@@ -7,8 +8,10 @@ import { openWatchdog } from '../src/index.js';
 
 const fixture = fileURLToPath(new URL('fixtures/guarded.ts', import.meta.url));
 const toEnd: number[] = [];
+const parents: ChildProcess[] = [];
 
 afterEach(() => {
+  for (const parent of parents.splice(0)) parent.kill('SIGKILL');
   for (const pid of toEnd.splice(0)) {
     try {
       process.kill(-pid, 'SIGKILL');
@@ -22,6 +25,7 @@ async function startGuarded(script: string) {
   const parent = spawn(process.execPath, ['--conditions=@thv/source', '--import', 'tsx', fixture, 'sh', '-c', script], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  parents.push(parent);
   const [line] = (await once(parent.stdout, 'data')) as [Buffer];
   const pids = JSON.parse(line.toString()) as { child: number; other: number; watchdog: number };
   toEnd.push(pids.child, pids.other, pids.watchdog);
