@@ -15,16 +15,19 @@ export interface TerminalElicitor extends Elicitor {
 /** What else happens on the terminal. */
 export interface AskOptions {
   readonly answers: Answers;
+  /** The terminal is free from then on. */
+  readonly ready: Promise<void>;
   /** Called before and after a question, so that nothing draws over it. */
   readonly pause: () => void;
   readonly resume: () => void;
 }
 
 /** Makes the elicitor of the command line. Questions go to stderr, one after the other. */
-export function createElicitor({ answers, pause, resume }: AskOptions, context: CliContext): TerminalElicitor {
+export function createElicitor({ answers, ready, pause, resume }: AskOptions, context: CliContext): TerminalElicitor {
   const unanswered = new Set<string>();
   let before: Promise<unknown> = Promise.resolve();
   const onTerminal = async (request: ElicitRequest): Promise<ElicitAnswer> => {
+    await ready;
     request.signal.throwIfAborted();
     pause();
     try {

@@ -65,7 +65,8 @@ function liveTable(definition: Pick<WorkflowDefinition, 'steps'>, context: CliCo
   };
   const draw = (all: boolean): void => {
     const shown = rows.rows(Date.now());
-    const height = (stderr as { readonly rows?: number }).rows ?? 24;
+    // A terminal that does not tell its size says zero.
+    const height = (stderr as { readonly rows?: number }).rows || 24;
     // A table that is taller than the terminal could not be drawn over: what is over goes first.
     const live = all || shown.length + 2 <= height ? shown : foremost(shown, height - 3);
     const text = tableOf(live, context);
@@ -109,7 +110,7 @@ function foremost(rows: readonly StepRow[], count: number): StepRow[] {
 /** The table of steps. */
 export function tableOf(rows: readonly StepRow[], { style, noteStyle, stderr }: CliContext): string {
   const paint = noteStyle.enabled ? noteStyle : style;
-  const columns = stderr.columns ?? 100;
+  const columns = stderr.columns || 100;
   const fixed = rows.map(cells);
   const used = headings
     .slice(0, 4)

@@ -77,8 +77,11 @@ export async function execute(
   refuseUnaskable(definition, answers, context);
   const tools = await openTools(toolReferences(definition), how, context);
   let progress: Progress | undefined;
+  // The first step may ask before the table has its place.
+  let show: () => void = () => undefined;
+  const ready = new Promise<void>((resolveReady) => (show = resolveReady));
   const elicitor = createElicitor(
-    { answers, pause: () => progress?.pause(), resume: () => progress?.resume() },
+    { answers, ready, pause: () => progress?.pause(), resume: () => progress?.resume() },
     context,
   );
   try {
@@ -88,6 +91,7 @@ export async function execute(
       context.note(`Run ${run.id}`);
       progress = showProgress(definition, context);
       progress.restore((await engine.status(run.id)).steps);
+      show();
       try {
         return await follow(run, progress, context);
       } finally {
