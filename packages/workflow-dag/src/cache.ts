@@ -25,6 +25,13 @@ export function principalKey(principal: Principal | undefined): string {
     : JSON.stringify([principal.issuer ?? '', principal.subject, principal.tenant ?? '']);
 }
 
+/** The principal of a key that {@link principalKey} made. */
+export function principalOf(key: string): Principal | undefined {
+  if (key === '') return undefined;
+  const [issuer, subject, tenant] = JSON.parse(key) as [string, string, string];
+  return { subject, ...(issuer === '' ? {} : { issuer }), ...(tenant === '' ? {} : { tenant }) };
+}
+
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

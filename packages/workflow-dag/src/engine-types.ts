@@ -61,6 +61,9 @@ export interface ListOptions {
   readonly cursor?: string;
 }
 
+/** How many runs there are. */
+export type RunStats = Readonly<Record<RunStatus | 'total', number>>;
+
 /** How to go on with a run. */
 export interface ResumeOptions {
   /** Run failed steps of a failed run again; without it such a run is over. @defaultValue false */
@@ -100,6 +103,8 @@ export interface Engine {
   live(runId: string): Run | undefined;
   /** @throws `WorkflowError` `ERR_WORKFLOW_DAG_RUN_NOT_FOUND` */
   status(runId: string): Promise<WorkflowStatus>;
+  /** How many runs the store has, in all and by status. */
+  stats(): Promise<RunStats>;
   list(options?: ListOptions): Promise<{ readonly runs: readonly RunSummary[]; readonly cursor: string | undefined }>;
   /**
    * Cancels a run, wherever it is: here at once, elsewhere with the owner's next heartbeat, and a run without owner

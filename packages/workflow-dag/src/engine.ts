@@ -1,6 +1,6 @@
 import { ActiveRun } from './active-run.js';
 import { answerQuestion } from './answers.js';
-import { canonicalJson, principalKey, sha256 } from './cache.js';
+import { canonicalJson, principalKey, principalOf, sha256 } from './cache.js';
 import { repeat, systemClock } from './clock.js';
 import { compileWorkflow, resolveTools, tooManySteps, type CompiledWorkflow } from './compile.js';
 import type { WorkflowDefinition } from './definition.js';
@@ -9,6 +9,7 @@ import type {
   Engine,
   ListOptions,
   ResumeOptions,
+  RunStats,
   RunSummary,
   WorkflowStatus,
 } from './engine-types.js';
@@ -19,7 +20,6 @@ import { LiveRuns } from './live-runs.js';
 import { checkInteger, type EngineOptions, type RunOptions } from './options.js';
 import { processOwner, type Owner } from './owner.js';
 import { prepareParameters } from './parameters.js';
-import type { Principal } from './ports.js';
 import { restoreRun, type RestoredRun } from './resume.js';
 import type { RunStart } from './run-start.js';
 import type { Run } from './run-types.js';
@@ -30,7 +30,7 @@ import { createMemoryStore } from './store/memory.js';
 import { FINAL_STATUSES, type CacheFilter, type Lease, type NewRun, type RunRecord } from './store/port.js';
 import { assertValid } from './validate.js';
 import { finalError, reopenFailed, takeAbandoned, takeOver } from './take-over.js';
-import { notFound, SNAPSHOT_VERSION, statusOf, summarize, watchRun } from './stored-run.js';
+import { notFound, SNAPSHOT_VERSION, statsOf, statusOf, summarize, watchRun } from './stored-run.js';
 
 const PURGE_EVERY_MS = 5 * 60_000;
 const PURGE_BATCH = 500;
@@ -315,6 +315,10 @@ class WorkflowEngine implements Engine {
     return statusOf(record, await store.getSteps(runId), await store.getElicitations(runId), clock.now());
   }
 
+  async stats(): Promise<RunStats> {
+    return statsOf(await this.#services.store.countRuns());
+  }
+
   async list({ limit = 50, ...filter }: ListOptions = {}): Promise<{
     runs: readonly RunSummary[];
     cursor: string | undefined;
@@ -390,10 +394,4 @@ class WorkflowEngine implements Engine {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-function principalOf(key: string): Principal | undefined {
-  if (key === '') return undefined;
-  const [issuer, subject, tenant] = JSON.parse(key) as [string, string, string];
-  return { subject, ...(issuer === '' ? {} : { issuer }), ...(tenant === '' ? {} : { tenant }) };
 }

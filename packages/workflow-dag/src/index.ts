@@ -41,6 +41,7 @@ export type {
   ListOptions,
   PendingElicitation,
   ResumeOptions,
+  RunStats,
   RunSummary,
   WorkflowStatus,
 } from './engine-types.js';

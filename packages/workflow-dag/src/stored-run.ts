@@ -1,13 +1,20 @@
 import { NIL_MAP } from '@thv/go-template';
 import { toPublic } from './context.js';
 import type { WorkflowDefinition } from './definition.js';
-import type { RunSummary, WorkflowStatus } from './engine-types.js';
+import type { RunStats, RunSummary, WorkflowStatus } from './engine-types.js';
 import { WorkflowError } from './errors.js';
 import type { WorkflowEvent } from './events.js';
 import { buildPlan } from './plan.js';
 import type { Clock } from './ports.js';
 import type { Run, StepResult, WorkflowResult } from './run-types.js';
-import { FINAL_STATUSES, type ElicitationRecord, type RunRecord, type StepRecord, type Store } from './store/port.js';
+import {
+  FINAL_STATUSES,
+  type ElicitationRecord,
+  type RunRecord,
+  type RunStatus,
+  type StepRecord,
+  type Store,
+} from './store/port.js';
 
 /** Format of the stored definition. A row with another one was written by another version of this package. */
 export const SNAPSHOT_VERSION = 1;
@@ -81,6 +88,23 @@ export function statusOf(
     output: run.output === undefined ? undefined : (toPublic(run.output) as Record<string, unknown>),
     metadata: run.meta,
     stats: buildPlan(run.definition as WorkflowDefinition).stats,
+  };
+}
+
+/** Counts by status, with zeros where there is none. */
+export function statsOf(counts: ReadonlyMap<RunStatus, number>): RunStats {
+  const of = (status: RunStatus): number => counts.get(status) ?? 0;
+  let total = 0;
+  for (const count of counts.values()) total += count;
+  return {
+    total,
+    pending: of('pending'),
+    running: of('running'),
+    waiting_for_elicitation: of('waiting_for_elicitation'),
+    completed: of('completed'),
+    failed: of('failed'),
+    cancelled: of('cancelled'),
+    timed_out: of('timed_out'),
   };
 }
 

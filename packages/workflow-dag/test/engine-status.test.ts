@@ -75,6 +75,16 @@ describe('the status of a run', () => {
     const rest = await engine.list({ limit: 3, ...(first.cursor === undefined ? {} : { cursor: first.cursor }) });
     expect(rest.runs).toHaveLength(1);
     expect((await engine.list({ name: 'slow' })).runs.map(({ runId }) => runId)).toEqual([live.id]);
+    expect(await engine.stats()).toEqual({
+      total: 4,
+      pending: 0,
+      running: 1,
+      waiting_for_elicitation: 0,
+      completed: 3,
+      failed: 0,
+      cancelled: 0,
+      timed_out: 0,
+    });
     await expect(engine.list({ limit: 0 })).rejects.toThrow('Expected `limit`');
     await expect(engine.delete(live.id)).rejects.toMatchObject({ code: 'ERR_WORKFLOW_DAG_CONFLICT' });
     await live.cancel();

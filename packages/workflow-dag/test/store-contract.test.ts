@@ -359,6 +359,14 @@ describe.each(stores)('the %s store', (_name, open) => {
     });
   });
 
+  it('counts runs by status', async () => {
+    expect((await store.countRuns()).size).toBe(0);
+    await create('a');
+    await create('b');
+    await end('c');
+    expect(Object.fromEntries(await store.countRuns())).toEqual({ pending: 2, completed: 1 });
+  });
+
   it('keeps cached results for their time', async () => {
     const now = clock.now();
     const entry = {

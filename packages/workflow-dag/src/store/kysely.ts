@@ -3,6 +3,7 @@ import { WorkflowError } from '../errors.js';
 import type { Clock } from '../ports.js';
 import { encode } from './codec.js';
 import { GroupCommit, transactionWriter, type GroupWriter } from './group-commit.js';
+import { KyselyCache } from './kysely-cache.js';
 import { cursorOf, parseCursor } from './listing.js';
 import type {
   AnswerOutcome,
@@ -16,11 +17,12 @@ import type {
   RunFilter,
   RunPage,
   RunRecord,
+  RunStatus,
   StepRecord,
   Store,
 } from './port.js';
 import { FINAL_STATUSES } from './port.js';
-import { cacheRow, inputRow, runRow, toCacheEntry, toElicitation, toRun, toStep } from './rows.js';
+import { inputRow, runRow, toElicitation, toRun, toStep } from './rows.js';
 import type { Tables } from './schema.js';
 import { CommitStatements } from './statements.js';
 
@@ -44,6 +46,7 @@ class KyselyStore implements Store {
   readonly #write: GroupWriter;
   readonly #statements: CommitStatements;
   readonly #commits: GroupCommit;
+  readonly #cache: KyselyCache;
   #closed: Promise<void> | undefined;
 
   constructor({ db, clock, writer = transactionWriter(db) }: KyselyStoreOptions) {
@@ -52,6 +55,7 @@ class KyselyStore implements Store {
     this.#statements = new CommitStatements(db);
     this.#write = writer;
     this.#commits = new GroupCommit(writer);
+    this.#cache = new KyselyCache(db, clock);
   }
 
   async createRun(
@@ -125,6 +129,15 @@ class KyselyStore implements Store {
     const runs = rows.slice(0, filter.limit).map(toRun);
     const last = runs.at(-1);
     return { runs, cursor: rows.length > runs.length && last !== undefined ? cursorOf(last) : undefined };
+  }
+
+  async countRuns(): Promise<ReadonlyMap<RunStatus, number>> {
+    const rows = await this.#db
+      .selectFrom('wf_run')
+      .select(({ fn }) => ['status', fn.countAll<number | string>().as('count')])
+      .groupBy('status')
+      .execute();
+    return new Map(rows.map(({ status, count }) => [status as RunStatus, Number(count)]));
   }
 
   async leaseOwners(): Promise<readonly string[]> {
@@ -309,50 +322,24 @@ class KyselyStore implements Store {
     return run === undefined ? { kind: 'missing' } : { kind: 'final', status: run.status };
   }
 
-  async cacheGet(key: string): Promise<CacheEntry | undefined> {
-    const row = await this.#db
-      .selectFrom('wf_cache')
-      .selectAll()
-      .where('key', '=', key)
-      .where('stale_until', '>', this.#clock.now())
-      .executeTakeFirst();
-    return row === undefined ? undefined : toCacheEntry(row);
+  cacheGet(key: string): Promise<CacheEntry | undefined> {
+    return this.#cache.get(key);
   }
 
-  async cachePut(entry: CacheEntry): Promise<void> {
-    const { key, ...rest } = cacheRow(entry);
-    await this.#db
-      .insertInto('wf_cache')
-      .values({ key, ...rest })
-      .onConflict((conflict) => conflict.column('key').doUpdateSet(rest))
-      .execute();
+  cachePut(entry: CacheEntry): Promise<void> {
+    return this.#cache.put(entry);
   }
 
-  async cacheLock(key: string, ttlMs: number): Promise<boolean> {
-    const now = this.#clock.now();
-    const expires = { expires_at: now + ttlMs };
-    const locked = await this.#db
-      .insertInto('wf_cache_lock')
-      .values({ key, ...expires })
-      .onConflict((conflict) =>
-        conflict.column('key').doUpdateSet(expires).where('wf_cache_lock.expires_at', '<=', now),
-      )
-      .executeTakeFirst();
-    return locked.numInsertedOrUpdatedRows === 1n;
+  cacheLock(key: string, ttlMs: number): Promise<boolean> {
+    return this.#cache.lock(key, ttlMs);
   }
 
-  async cacheUnlock(key: string): Promise<void> {
-    await this.#db.deleteFrom('wf_cache_lock').where('key', '=', key).execute();
+  cacheUnlock(key: string): Promise<void> {
+    return this.#cache.unlock(key);
   }
 
-  async cacheDelete(filter: CacheFilter): Promise<number> {
-    let query = this.#db.deleteFrom('wf_cache');
-    if ('tool' in filter) query = query.where('tool', '=', filter.tool);
-    else if ('workflow' in filter) query = query.where('workflow', '=', filter.workflow);
-    else if ('keyPrefix' in filter)
-      query = query.where(sql<string>`substr(key, 1, ${filter.keyPrefix.length})`, '=', filter.keyPrefix);
-    else query = query.where('stale_until', '<=', filter.expiredBefore);
-    return Number((await query.executeTakeFirst()).numDeletedRows);
+  cacheDelete(filter: CacheFilter): Promise<number> {
+    return this.#cache.delete(filter);
   }
 
   async deleteRun(runId: string): Promise<boolean> {
@@ -373,9 +360,7 @@ class KyselyStore implements Store {
       .orderBy('ended_at')
       .limit(options.limit);
     const deleted = await this.#db.deleteFrom('wf_run').where('id', 'in', old).executeTakeFirst();
-    const now = this.#clock.now();
-    await this.cacheDelete({ expiredBefore: now });
-    await this.#db.deleteFrom('wf_cache_lock').where('expires_at', '<=', now).execute();
+    await this.#cache.purge();
     return Number(deleted.numDeletedRows);
   }
 

@@ -14,9 +14,11 @@ import type {
   RunFilter,
   RunPage,
   RunRecord,
+  RunStatus,
   StepRecord,
   Store,
 } from './port.js';
+import { newRecord, type Writable } from './new-record.js';
 import { FINAL_STATUSES } from './port.js';
 
 /** Options of {@link createMemoryStore}. */
@@ -30,8 +32,6 @@ export interface MemoryStoreOptions {
   readonly maxFinishedSteps?: number;
 }
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
-
 interface Entry {
   readonly run: Writable<RunRecord>;
   readonly steps: Map<string, StepRecord>;
@@ -42,39 +42,6 @@ const DONE = Promise.resolve();
 
 function isFinal(run: RunRecord): boolean {
   return FINAL_STATUSES.includes(run.status);
-}
-
-/** Written out: spreading so many members costs more than ten steps. */
-function newRecord(run: NewRun, leaseOwner: string, leaseExpiresAt: number): Writable<RunRecord> {
-  return {
-    id: run.id,
-    name: run.name,
-    definition: run.definition,
-    schemaVersion: run.schemaVersion,
-    inputHash: run.inputHash,
-    params: run.params,
-    vars: run.vars,
-    options: run.options,
-    principal: run.principal,
-    tenant: run.tenant,
-    idempotencyKey: run.idempotencyKey,
-    createdAt: run.createdAt,
-    deadlineAt: run.deadlineAt,
-    status: 'pending',
-    startedAt: undefined,
-    updatedAt: run.createdAt,
-    endedAt: undefined,
-    output: undefined,
-    error: undefined,
-    meta: {},
-    cancelRequestedAt: undefined,
-    cancelReason: undefined,
-    leaseOwner,
-    leaseEpoch: 1,
-    leaseExpiresAt,
-    recoveries: 0,
-    version: 1,
-  };
 }
 
 /**
@@ -159,6 +126,12 @@ class MemoryStore implements Store {
     const runs = found.slice(0, filter.limit);
     const last = runs.at(-1);
     return { runs, cursor: found.length > runs.length && last !== undefined ? cursorOf(last) : undefined };
+  }
+
+  async countRuns(): Promise<ReadonlyMap<RunStatus, number>> {
+    const counts = new Map<RunStatus, number>();
+    for (const { run } of this.#entries.values()) counts.set(run.status, (counts.get(run.status) ?? 0) + 1);
+    return counts;
   }
 
   async leaseOwners(): Promise<readonly string[]> {

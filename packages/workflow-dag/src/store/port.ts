@@ -180,6 +180,8 @@ export interface Store {
   getSteps(runId: string): Promise<readonly StepRecord[]>;
   getElicitations(runId: string): Promise<readonly ElicitationRecord[]>;
   listRuns(filter: RunFilter): Promise<RunPage>;
+  /** How many runs there are of each status; those of which there are none may be missing. */
+  countRuns(): Promise<ReadonlyMap<RunStatus, number>>;
   /** Who has a lease, over or not, on a run that is not final; each once. */
   leaseOwners(): Promise<readonly string[]>;
   /**
