@@ -29,7 +29,7 @@ import type { Services } from './step-host.js';
 import { createMemoryStore } from './store/memory.js';
 import { FINAL_STATUSES, type CacheFilter, type Lease, type NewRun, type RunRecord } from './store/port.js';
 import { assertValid } from './validate.js';
-import { finalError, reopenFailed, takeAbandoned, takeOver } from './take-over.js';
+import { finalError, keyConflict, reopenFailed, takeAbandoned, takeOver } from './take-over.js';
 import { notFound, SNAPSHOT_VERSION, statsOf, statusOf, summarize, watchRun } from './stored-run.js';
 
 const PURGE_EVERY_MS = 5 * 60_000;
@@ -161,22 +161,21 @@ class WorkflowEngine implements Engine {
       throw new WorkflowError('ERR_WORKFLOW_DAG_CLOSED', 'The engine is closed. Create another one.');
   }
 
-  #existing(known: RunRecord, wanted: NewRun): Run {
-    if (known.inputHash !== wanted.inputHash) {
-      throw new WorkflowError(
-        'ERR_WORKFLOW_DAG_CONFLICT',
-        `The idempotency key belongs to run ${known.id}, which has other input. Take a new key.`,
-        { details: { runId: known.id } },
-      );
-    }
-    return this.#handle(known.id);
-  }
-
-  #handle(runId: string): Run {
-    const live = this.#live.get(runId);
+  /** The run that has the key already: here, over, elsewhere, or left behind by a process that is gone. */
+  async #existing(known: RunRecord, wanted: NewRun): Promise<Run> {
+    if (known.inputHash !== wanted.inputHash) throw keyConflict(known.id);
+    const live = this.#live.get(known.id);
     if (live !== undefined) return live;
     const { store, clock } = this.#services;
-    return watchRun(runId, { store, clock, signal: this.#closing.signal }, (reason) => this.cancel(runId, reason));
+    const watched = { store, clock, signal: this.#closing.signal };
+    const watch = (): Run => watchRun(known.id, watched, (reason) => this.cancel(known.id, reason));
+    if (FINAL_STATUSES.includes(known.status)) return watch();
+    return this.resume(known.id).catch((error: unknown) => {
+      const taken =
+        WorkflowError.is(error, 'ERR_WORKFLOW_DAG_BUSY') || WorkflowError.is(error, 'ERR_WORKFLOW_DAG_RUN_FINAL');
+      if (taken) return watch();
+      throw error;
+    });
   }
 
   #activate(start: RunStart): ActiveRun {

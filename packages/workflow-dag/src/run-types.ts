@@ -50,7 +50,10 @@ export interface Run {
    * `ERR_WORKFLOW_DAG_LEASE_LOST`, `ERR_WORKFLOW_DAG_STORE`, `ERR_WORKFLOW_DAG_CLOSED`.
    */
   readonly result: Promise<WorkflowResult>;
-  /** Every reader gets all events that are still kept; a slow one is told how many it missed. */
+  /**
+   * Every reader gets all events that are still kept; a slow one is told how many it missed. A run of another process
+   * tells its events there, and none here.
+   */
   readonly events: AsyncIterable<WorkflowEvent>;
   /** Stops the run: aborts what is under way, starts nothing more. Resolves when the run is over. */
   cancel(reason?: string): Promise<WorkflowResult>;

@@ -66,3 +66,12 @@ export function finalError(run: Pick<RunRecord, 'id' | 'status'>, retryFailed: b
     { details: { runId: run.id, status: run.status } },
   );
 }
+
+/** The refusal of an idempotency key that stands for something else. */
+export function keyConflict(runId: string): WorkflowError {
+  return new WorkflowError(
+    'ERR_WORKFLOW_DAG_CONFLICT',
+    `The idempotency key belongs to run ${runId}, which has other input. Take a new key.`,
+    { details: { runId } },
+  );
+}

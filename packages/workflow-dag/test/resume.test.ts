@@ -409,6 +409,22 @@ describe('two engines on one store', () => {
     expect(tools.calls).toHaveLength(2);
   });
 
+  it('go on with an abandoned run when its idempotency key comes again', async () => {
+    const clock = new FixedClock();
+    const store = await sqlite(clock);
+    const definition = define('- {id: a, tool: t.a}\n- {id: b, tool: t.b, dependsOn: [a], resume: retry}');
+    const first = fakeTools({ 't.a': () => 'x', 't.b': hung });
+    const gone = createEngine({ tools: first, store, clock, heartbeatMs: 1e9 });
+    const run = await gone.run(definition, {}, { idempotencyKey: 'k' });
+    await until(() => first.of('t.b').length > 0);
+    clock.jump(31_000);
+    const tools = fakeTools({ 't.a': () => 'x', 't.b': () => 'y' });
+    const again = await engineOn(store, clock, tools).run(definition, {}, { idempotencyKey: 'k' });
+    expect(again.id).toBe(run.id);
+    expect((await again.result).output).toEqual({ text: 'y' });
+    expect(tools.calls.map(({ tool }) => tool)).toEqual(['t.b']);
+  });
+
   it('cancel a run of the other with its next heartbeat', async () => {
     const clock = new FixedClock();
     const store = await sqlite(clock);
