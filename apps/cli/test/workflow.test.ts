@@ -169,7 +169,7 @@ describe('workflow graph', () => {
       code: 1,
       stderr: expect.stringContaining('references unknown step "fetch_log"') as string,
     });
-    expect((await on(broken, 'graph', '-', 'other')).stdout).toContain('1 steps in 1 levels');
+    expect((await on(broken, 'graph', '-', 'other')).stdout).toContain('1 step in 1 level');
   });
 });
 

@@ -105,21 +105,22 @@ export function findCycle({ dependencies }: Edges): readonly number[] | undefine
   return undefined;
 }
 
-/** For each step the steps that are certainly over before it starts, as a test. */
+/** Tells whether a step is certainly over before another one starts. */
 export function ancestry({ dependencies }: Edges): (step: number, ancestor: number) => boolean {
-  const known = new Map<number, ReadonlySet<number>>();
-  const ancestorsOf = (step: number): ReadonlySet<number> => {
-    const found = known.get(step);
-    if (found !== undefined) return found;
-    const seen = new Set<number>();
-    const queue = [...(dependencies[step] ?? [])];
+  // One mark for all questions: sets of ancestors would take space in the square of the steps.
+  const seen = new Int32Array(dependencies.length);
+  let question = 0;
+  return (step, ancestor) => {
+    question += 1;
+    const queue = [step];
     for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
-      if (seen.has(next)) continue;
-      seen.add(next);
-      queue.push(...(dependencies[next] ?? []));
+      for (const dependency of dependencies[next] ?? []) {
+        if (dependency === ancestor) return true;
+        if (seen[dependency] === question) continue;
+        seen[dependency] = question;
+        queue.push(dependency);
+      }
     }
-    known.set(step, seen);
-    return seen;
+    return false;
   };
-  return (step, ancestor) => ancestorsOf(step).has(ancestor);
 }

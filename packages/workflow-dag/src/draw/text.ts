@@ -15,7 +15,9 @@ export function drawText({ name, levels, stats }: Drawing): string {
     }
   }
   const { total_steps: steps, total_levels: count, max_parallelism: most, sequential_steps: single } = stats;
-  lines.push(`${steps} steps in ${count} levels, at most ${most} in parallel, ${single} alone`);
+  lines.push(
+    `${steps} ${steps === 1 ? 'step' : 'steps'} in ${count} ${count === 1 ? 'level' : 'levels'}, at most ${most} in parallel, ${single} alone`,
+  );
   return `${lines.join('\n')}\n`;
 }
 

@@ -183,12 +183,13 @@ function reportUnused(
   read: ReadonlySet<string>,
   { definition }: ValidationContext,
 ): void {
+  if (step.defaultResults === undefined) return;
   // Without an output of its own the workflow answers that of its last step, every key of it.
   const isLast =
     definition.output === undefined && !definition.steps.some(({ dependsOn }) => dependsOn.includes(step.id));
   if (isLast || read.has(`${step.id}/*`)) return;
   const field = cursor.get('defaultResults');
-  for (const key of Object.keys(step.defaultResults ?? {})) {
+  for (const key of Object.keys(step.defaultResults)) {
     if (read.has(`${step.id}/${key}`)) continue;
     field
       .get(key, `${field.path}[${key}]`)
