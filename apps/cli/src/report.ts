@@ -3,7 +3,7 @@ import type { CliContext } from './context.js';
 import { CliError } from './errors.js';
 import { exitCodes } from './exit.js';
 import type { ExitCode } from './exit.js';
-import { printable } from './output/table.js';
+import { printable } from './output/safe-text.js';
 
 /** What the JSON envelope on stderr says; absent members are left out. */
 interface Envelope {

@@ -6,7 +6,6 @@ export { WorkloadsError } from './errors.js';
 export type { WorkloadsErrorCode, WorkloadsErrorDetails } from './errors.js';
 export { createGroupStore } from './groups.js';
 export type { Group, GroupStore } from './groups.js';
-export { openHost } from './host.js';
 export type { HostOptions, HostState, OpenHost, WorkloadHost } from './host.js';
 export { writeText } from './json-file.js';
 export { createLauncher } from './launch.js';

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { checkInteger } from './arguments.js';
 import type { Environment } from './environment.js';
 import { WorkloadsError } from './errors.js';
-import { openHost } from './host.js';
 import type { HostOptions, HostState, OpenHost, WorkloadHost } from './host.js';
 import { messageOf } from './json-file.js';
 import type { SupervisorReport } from './launch.js';
@@ -85,7 +84,9 @@ async function superviseClaimed(
   let givenUp: Error | undefined;
   let host: WorkloadHost | undefined;
   try {
-    host = await (options.openHost ?? openHost)(config, {
+    // Listing and stopping need neither listener nor dispatcher: whoever supervises loads them.
+    const open = options.openHost ?? (await import('./host.js')).openHost;
+    host = await open(config, {
       ...hostOptions(options),
       onServerOutput: (text) => {
         log.write(text);

@@ -1,6 +1,6 @@
 import type { Workload } from '@thv/workloads';
 import type { CliContext } from '../context.js';
-import { CliError } from '../errors.js';
+import { parseLabels } from '../labels.js';
 import { choiceOption, collect } from '../options.js';
 import { formatTable } from '../output/table.js';
 import { timeAgo } from '../output/time.js';
@@ -35,17 +35,6 @@ export const register: RegisterCommand = (command, context) => {
       else printTable(context, workloads, group);
     });
 };
-
-/** Reads `key=value` labels. */
-export function parseLabels(texts: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    texts.map((text) => {
-      const at = text.indexOf('=');
-      if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-      throw new CliError('ERR_CLI_USAGE', `Expected a label as key=value, got "${text}"`, { hint: '--label team=web' });
-    }),
-  );
-}
 
 function printMcpServers(context: CliContext, workloads: readonly Workload[]): void {
   const entries = workloads

@@ -2,7 +2,7 @@ import type { Workload, WorkloadManager } from '@thv/workloads';
 import type { CliContext } from '../context.js';
 import { CliError } from '../errors.js';
 import { exitCodes } from '../exit.js';
-import { printable } from '../output/table.js';
+import { printable } from '../output/safe-text.js';
 import { withSuggestions } from '../workloads.js';
 
 /** What became of one of several targets. */

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import type { CliContext } from '../../context.js';
 import { CliError } from '../../errors.js';
-import { printable } from '../../output/table.js';
+import { printable } from '../../output/safe-text.js';
 import { readInput } from '../../prompt.js';
 import { withClient } from './connect.js';
 import type { ServerFlags } from './connect.js';

@@ -16,7 +16,7 @@ import { CliError } from '../../errors.js';
 import { readInput } from '../../prompt.js';
 import { readSettings } from '../../settings.js';
 import type { SettingKey } from '../../settings.js';
-import { parseLabels } from '../list.js';
+import { parseLabels } from '../../labels.js';
 import type { RunFlags } from './run.js';
 
 const maxConfigBytes = 4 * 1024 * 1024;

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Interface } from 'node:readline/promises';
 import type { ElicitAnswer, Elicitor, ElicitRequest, JsonObject, JsonValue } from '@thv/workflow-dag';
 import type { CliContext } from '../../context.js';
-import { printable } from '../../output/table.js';
+import { printable } from '../../output/safe-text.js';
 import { problemsOf } from './answers.js';
 import type { Answers } from './answers.js';
 

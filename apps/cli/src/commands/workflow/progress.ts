@@ -1,6 +1,7 @@
 import type { StepResult, WorkflowDefinition, WorkflowEvent } from '@thv/workflow-dag';
 import type { CliContext } from '../../context.js';
-import { ellipsis, formatTable, plain } from '../../output/table.js';
+import { plain } from '../../output/safe-text.js';
+import { ellipsis, formatTable } from '../../output/table.js';
 import { seconds, StepRows } from './step-rows.js';
 import type { StepRow } from './step-rows.js';
 

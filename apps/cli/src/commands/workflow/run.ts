@@ -4,7 +4,7 @@ import type { JsonObject, Run, Scheduling, WorkflowDefinition, WorkflowResult } 
 import type { CliContext } from '../../context.js';
 import { CliError } from '../../errors.js';
 import { exitCodes } from '../../exit.js';
-import { printable } from '../../output/table.js';
+import { printable } from '../../output/safe-text.js';
 import { readAnswers } from './answers.js';
 import type { Answers } from './answers.js';
 import { createElicitor } from './ask.js';

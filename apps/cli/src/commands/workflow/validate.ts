@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import type { CliContext } from '../../context.js';
 import { CliError } from '../../errors.js';
 import { exitCodes } from '../../exit.js';
-import { printable } from '../../output/table.js';
+import { printable } from '../../output/safe-text.js';
 import { didYouMean } from '../../suggest.js';
 import { loadFile } from './load.js';
 import { toSarif } from './sarif.js';
