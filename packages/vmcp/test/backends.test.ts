@@ -192,6 +192,7 @@ describe('backends', () => {
         {
           id: 'down',
           tool: 'a.crash',
+          dependsOn: ['one'],
           onError: { action: 'retry', maxRetries: 1, retryDelay: '1ms', onExhausted: 'continue' },
         },
         { id: 'two', tool: 'a.add', arguments: { n: '{{.steps.one.output.sum}}' }, dependsOn: ['one', 'down'] },
