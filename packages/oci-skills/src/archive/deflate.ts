@@ -4,13 +4,14 @@ import { Deflate } from 'fflate';
  * Bytes that are judged together. Small enough that a picture between texts is told apart, large enough that a
  * change of method costs nothing.
  */
-const WINDOW = 16 * 1024;
-const DICTIONARY = 32 * 1024;
+const WINDOW = 4 * 1024;
 /** Bytes given to the compressor at once: it allocates working memory on every call. */
 const BATCH = 64 * 1024;
+/** A run up to this length between stored data, such as a header between pictures, is not worth a compressor. */
+const SHORT = 8 * 1024;
 const MOST_STORED = 65_535;
 const LEVEL = 6;
-const MEMORY = 6;
+const MEMORY = 4;
 
 /**
  * True for a window that deflate cannot make smaller: pictures, archives, fonts. The sum of squared byte counts is
@@ -50,9 +51,6 @@ export class SteadyDeflate {
   readonly #emit: (bytes: Uint8Array) => void;
   readonly #window = new Uint8Array(WINDOW);
   readonly #counts = new Uint32Array(256);
-  /** The last 32 KiB of input, for a run that starts after stored blocks. */
-  readonly #history = new Uint8Array(DICTIONARY);
-  #historyLength = 0;
   #filled = 0;
   readonly #batch = new Uint8Array(BATCH);
   #batched = 0;
@@ -87,30 +85,27 @@ export class SteadyDeflate {
 
   #consume(window: Uint8Array): void {
     if (isIncompressible(window, this.#counts)) {
-      this.#endRun();
+      if (this.#run === undefined && this.#batched <= SHORT) this.#storeBatch();
+      else this.#endRun();
       this.#store(window);
     } else {
-      this.#run ??= this.#startRun();
-      if (this.#batched + window.length > BATCH) this.#flushBatch(this.#run);
+      if (this.#batched + window.length > BATCH) this.#flushBatch();
       this.#batch.set(window, this.#batched);
       this.#batched += window.length;
     }
-    this.#remember(window);
   }
 
   #startRun(): Deflate {
-    const dictionary = this.#history.slice(DICTIONARY - this.#historyLength);
-    const options = { level: LEVEL, mem: MEMORY } as const;
-    const run = new Deflate(dictionary.length === 0 ? options : { ...options, dictionary });
+    const run = new Deflate({ level: LEVEL, mem: MEMORY });
     run.ondata = (bytes) => this.#emit(bytes);
     return run;
   }
 
   /** End a run on a byte boundary without ending the stream. */
   #endRun(): void {
+    if (this.#batched > 0) this.#flushBatch();
     const run = this.#run;
     if (run === undefined) return;
-    this.#flushBatch(run);
     run.flush();
     // The library's own synchronising flush writes a wrong position. What it writes last is known, though: the bits
     // that were left over, and an empty block with the last-block bit. That block is turned into an empty stored one.
@@ -121,8 +116,14 @@ export class SteadyDeflate {
     this.#run = undefined;
   }
 
-  #flushBatch(run: Deflate): void {
-    if (this.#batched > 0) run.push(this.#batch.subarray(0, this.#batched));
+  #flushBatch(): void {
+    this.#run ??= this.#startRun();
+    this.#run.push(this.#batch.subarray(0, this.#batched));
+    this.#batched = 0;
+  }
+
+  #storeBatch(): void {
+    if (this.#batched > 0) this.#store(this.#batch.subarray(0, this.#batched));
     this.#batched = 0;
   }
 
@@ -136,12 +137,5 @@ export class SteadyDeflate {
       block.set(part, 5);
       this.#emit(block);
     }
-  }
-
-  #remember(window: Uint8Array): void {
-    const kept = Math.max(0, DICTIONARY - window.length);
-    this.#history.copyWithin(0, DICTIONARY - kept);
-    this.#history.set(window.subarray(-DICTIONARY), DICTIONARY - Math.min(window.length, DICTIONARY));
-    this.#historyLength = Math.min(DICTIONARY, this.#historyLength + window.length);
   }
 }
