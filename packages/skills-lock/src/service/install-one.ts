@@ -31,6 +31,8 @@ export interface InstallPlan {
   readonly group?: string;
   /** The skill that needs this one. */
   readonly parent?: string;
+  /** The skills whose needs are being installed, outermost first; meeting one again is a circle. */
+  readonly active?: readonly string[];
   /** Sync and upgrade: the lock decides, and everything is written anew. */
   readonly lockDriven?: {
     readonly name: string;
@@ -61,6 +63,7 @@ export async function installOne(
   const { candidate, place } = plan;
   const loaded = await candidate.load();
   const { name } = loaded.skill;
+  refuseCircle(plan.active ?? [], name);
   const entry =
     place.projectRoot === undefined ? undefined : findEntry(await readLock(place.projectRoot, { references }), name);
   const notices = [...candidate.notices, ...checkNames(plan, name, entry)];
@@ -89,6 +92,14 @@ export async function installOne(
     );
   }
   return { record, trust, loaded, notices: [...notices, ...trust.notices] };
+}
+
+function refuseCircle(active: readonly string[], name: string): void {
+  if (!active.includes(name)) return;
+  throw new SkillsLockError(
+    'ERR_SKILLS_LOCK_INVALID_SKILL',
+    `Skills need one another in a circle: ${[...active, name].join(' -> ')}; break it in one SKILL.md`,
+  );
 }
 
 /** A trust decision of another place must not leak: user scope verifies nothing, as the lock file is what records it. */

@@ -70,14 +70,8 @@ async function visit(
   active: readonly string[],
   done: Map<string, Installed>,
 ): Promise<void> {
-  const result = await installOne(context, transaction, plan);
+  const result = await installOne(context, transaction, { ...plan, active });
   const { name } = result.record;
-  if (active.includes(name)) {
-    throw new SkillsLockError(
-      'ERR_SKILLS_LOCK_INVALID_SKILL',
-      `Skills need one another in a circle: ${[...active, name].join(' -> ')}; break it in one SKILL.md`,
-    );
-  }
   done.set(name, result);
   if (done.size > MAX_DEPENDENCIES + 1) {
     throw new SkillsLockError(

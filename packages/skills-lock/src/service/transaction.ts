@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import writeFileAtomic from 'write-file-atomic';
@@ -142,7 +142,19 @@ export async function recover(context: ServiceContext, lock: string): Promise<vo
       for (const step of steps)
         if (step.kind === 'folder' && step.backup !== undefined) rmSync(step.backup, { recursive: true, force: true });
     }
+    removeHalfWritten(steps);
     rmSync(path, { force: true });
+  }
+}
+
+/** What was being written when the process was killed lies beside its target under a name of its own. */
+function removeHalfWritten(steps: readonly Undo[]): void {
+  const parents = new Set(steps.flatMap((step) => (step.kind === 'folder' ? [dirname(step.target)] : [])));
+  for (const parent of parents) {
+    if (!existsSync(parent)) continue;
+    for (const name of readdirSync(parent)) {
+      if (name.startsWith('.thv-new-')) rmSync(join(parent, name), { recursive: true, force: true });
+    }
   }
 }
 
