@@ -1,4 +1,4 @@
-import { SkillsLockError } from './errors.js';
+import { isSkillsLockErrorCode, SkillsLockError } from './errors.js';
 import type { SkillsLockErrorCode } from './errors.js';
 import type {
   BuildInfo,
@@ -147,19 +147,26 @@ async function send(base: URL, options: SkillClientOptions, request: Call): Prom
   }
 }
 
+/** What the server says of its own error wins over what the status alone would mean. */
+function codeOf(status: number, named: string | undefined): SkillsLockErrorCode {
+  if (named !== undefined && isSkillsLockErrorCode(named)) return named;
+  return codes.get(status) ?? 'ERR_SKILLS_LOCK_STORE';
+}
+
 function refusal(status: number, text: string): SkillsLockError {
-  const code = codes.get(status) ?? 'ERR_SKILLS_LOCK_STORE';
   const problem = parseProblem(text);
-  return new SkillsLockError(code, problem.message || `The server answered ${status}`, {
+  return new SkillsLockError(codeOf(status, problem.code), problem.message || `The server answered ${status}`, {
     details: { status, ...(problem.reason ? { reason: problem.reason } : {}) },
   });
 }
 
 /** Plain text, or the fields of a problem document. @see https://www.rfc-editor.org/rfc/rfc9457 */
-function parseProblem(text: string): { readonly message: string; readonly reason?: string } {
+function parseProblem(text: string): { readonly message: string; readonly reason?: string; readonly code?: string } {
   try {
-    const { detail, title, reason } = JSON.parse(text) as { detail?: string; title?: string; reason?: string };
-    return { message: detail ?? title ?? text, ...(reason ? { reason } : {}) };
+    const { detail, title, reason, code } = JSON.parse(text) as Partial<
+      Record<'detail' | 'title' | 'reason' | 'code', string>
+    >;
+    return { message: detail ?? title ?? text, ...(reason ? { reason } : {}), ...(code ? { code } : {}) };
   } catch {
     return { message: text.trim() };
   }

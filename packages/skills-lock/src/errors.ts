@@ -51,6 +51,9 @@ const statuses: Readonly<Record<SkillsLockErrorCode, number>> = {
   ERR_SKILLS_LOCK_UNSAFE_PATH: 400,
 };
 
+/** True for one of the codes above. */
+export const isSkillsLockErrorCode = (text: string): text is SkillsLockErrorCode => Object.hasOwn(statuses, text);
+
 /** The one error class of this package. */
 export class SkillsLockError extends Error {
   readonly code: SkillsLockErrorCode;

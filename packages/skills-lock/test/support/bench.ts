@@ -5,7 +5,9 @@ import { createRegistry, openStore } from '@thv/oci-skills';
 import type { Registry, SkillStore as ArtifactStore, TrustOptions } from '@thv/oci-skills';
 import { createGitResolver, createSkillService, parseLock, references } from '../../src/index.js';
 import type { Catalogue, Groups, LockFile, SkillService } from '../../src/index.js';
+import { createSkillClient } from '../../src/client.js';
 import { openSqliteSkillStore } from '../../src/sqlite.js';
+import { serveSkills } from './http-api.js';
 import type { SkillStore } from '../../src/index.js';
 
 /** A home, a project and a service over real parts, all below one temporary folder. */
@@ -44,6 +46,8 @@ export interface BenchOptions {
   readonly catalogue?: Catalogue;
   readonly trust?: TrustOptions;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Whether calls go straight to the service, or through the HTTP client. @defaultValue 'service' */
+  readonly via?: 'service' | 'client';
   /** Another bench's root, for a second process. */
   readonly root?: string;
 }
@@ -62,7 +66,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const artifacts = await openStore(join(root, 'data', 'skills'));
   const registry = createRegistry({ env, allowLoopback: true, maxRetries: 0 });
   const groups = memoryGroups();
-  const service = createSkillService({
+  const direct = createSkillService({
     store,
     artifacts,
     registry,
@@ -75,6 +79,8 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     ...(options.catalogue ? { catalogue: options.catalogue } : {}),
     ...(options.trust ? { trust: options.trust } : {}),
   });
+  const api = options.via === 'client' ? await serveSkills(direct) : undefined;
+  const service = api ? createSkillClient({ baseUrl: api.url }) : direct;
   const lockPath = join(project, 'toolhive.lock.yaml');
   const lockText = () => (existsSync(lockPath) ? readFileSync(lockPath, 'utf8') : '');
   return {
@@ -103,6 +109,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
         .toSorted(),
     read: (path) => readFileSync(join(home, path), 'utf8'),
     [Symbol.asyncDispose]: async () => {
+      await api?.close();
       await store.close();
       await artifacts.close();
       await registry.close();
