@@ -35,7 +35,7 @@ function signedMessage(content: Buffer, certificate: Buffer, key: KeyObject): st
     der(0x30, oid('2a864886f70d010904'), der(0x31, der(0x04, digest))),
   ];
   const signature = sign('sha256', der(0x31, ...attributes), key);
-  const { issuer, serialNumber } = X509Certificate.parse(certificate);
+  const { issuer, serialNumber } = X509Certificate.parse(Buffer.from(certificate));
   const signer = der(
     0x30,
     der(0x02, Buffer.from([1])),

@@ -203,7 +203,7 @@ test('what is packed is read back, by this package and by tar-stream', async () 
         stream.on('end', next).resume();
       });
       reader.end(gunzipSync(packed.layer.bytes));
-      await new Promise((resolve, reject) => void reader.on('finish', resolve).on('error', reject));
+      await new Promise<void>((resolve, reject) => void reader.on('finish', () => resolve()).on('error', reject));
       expect(seen).toEqual(packed.files.map((file) => file.path));
     }),
     { numRuns: 40 },
