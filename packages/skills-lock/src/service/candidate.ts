@@ -51,6 +51,8 @@ export interface ResolveOptions {
   readonly version?: string;
   /** False where a plain name must come from the catalogue, as on upgrade. @defaultValue true */
   readonly localBuilds?: boolean;
+  /** What a relative path is relative to. @defaultValue the working folder */
+  readonly base?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -240,8 +242,8 @@ function readSkill(files: readonly SkillFileContent[], where: string): Skill {
   return parseSkill(file.bytes);
 }
 
-async function fromPath(context: ServiceContext, source: string, { signal }: ResolveOptions): Promise<Candidate> {
-  const folder = pathOf(context, source);
+async function fromPath(context: ServiceContext, source: string, { signal, base }: ResolveOptions): Promise<Candidate> {
+  const folder = pathOf(context, source, base);
   const packed = await packSkill(folder, { env: context.env, ...(signal ? { signal } : {}) });
   return {
     kind: 'local-path',
@@ -261,16 +263,16 @@ async function fromPath(context: ServiceContext, source: string, { signal }: Res
 }
 
 /** Absolute path of a local source. */
-export function pathOf(context: ServiceContext, source: string): string {
+export function pathOf(context: ServiceContext, source: string, base = context.workingFolder): string {
   if (source.startsWith('~')) return resolvePath(context.home, source.slice(2));
   if (isAbsolute(source)) return resolvePath(source);
-  if (context.workingFolder === undefined) {
+  if (base === undefined) {
     throw new SkillsLockError(
       'ERR_SKILLS_LOCK_ARGUMENT',
       `${JSON.stringify(source)} is relative to a folder that is not known here; pass an absolute path`,
     );
   }
-  return resolvePath(context.workingFolder, source);
+  return resolvePath(base, source);
 }
 
 /** A tag that somebody built here under exactly this text stands for the reference. */

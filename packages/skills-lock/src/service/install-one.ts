@@ -227,7 +227,7 @@ async function checkUnmanaged(targets: readonly SkillTarget[], force: boolean, n
 /** Installing a folder onto itself would remove the source. */
 function checkOverlap(context: ServiceContext, plan: InstallPlan, targets: readonly SkillTarget[]): void {
   if (plan.candidate.kind !== 'local-path') return;
-  const source = pathOf(context, plan.source);
+  const source = pathOf(context, plan.source, plan.place.projectRoot);
   for (const { folder } of targets) {
     const inside = relative(folder, source);
     const around = relative(source, folder);

@@ -1,8 +1,9 @@
+import { isAbsolute, relative, sep } from 'node:path';
 import { SkillsLockError } from '../errors.js';
 import { addParent, findEntry, putEntry } from '../lock/edit.js';
 import { resolveScope } from '../project-root.js';
 import type { InstallRequest, InstallResponse } from '../types.js';
-import { resolveSource } from './candidate.js';
+import { isLocalPath, pathOf, resolveSource } from './candidate.js';
 import type { ServiceContext } from './context.js';
 import { toInstalledSkill, toProvenanceDto } from './dto.js';
 import { installOne } from './install-one.js';
@@ -27,7 +28,7 @@ export async function install(
         'The name of the skill is empty; pass a name, a reference or a path',
       );
     const plan: InstallPlan = {
-      source: request.name,
+      source: lockableSource(context, request.name, place.projectRoot),
       candidate: await resolveSource(context, request.name, {
         ...(request.version ? { version: request.version } : {}),
         ...(signal ? { signal } : {}),
@@ -50,6 +51,13 @@ export async function install(
       signal,
     );
   });
+}
+
+/** A relative path means something only together with a folder, and the one that everybody has is the project. */
+function lockableSource(context: ServiceContext, source: string, projectRoot: string | undefined): string {
+  if (projectRoot === undefined || !isLocalPath(source) || isAbsolute(source) || source.startsWith('~')) return source;
+  const path = relative(projectRoot, pathOf(context, source)).split(sep).join('/');
+  return path.startsWith('..') ? path : `./${path}`;
 }
 
 /** A skill with all that it needs, in one transaction: what fails late leaves nothing behind. */
@@ -93,7 +101,10 @@ async function visit(
     return;
   }
   for (const { reference } of requires) {
-    const candidate = await resolveSource(context, reference, plan.signal ? { signal: plan.signal } : {});
+    const candidate = await resolveSource(context, reference, {
+      base: projectRoot,
+      ...(plan.signal ? { signal: plan.signal } : {}),
+    });
     const known = [...done.values()].find(
       ({ record }) => record.digest === candidate.digest && !active.includes(record.name) && record.name !== name,
     );

@@ -145,7 +145,7 @@ async function restore(
   if (!entry) return;
   const record = await context.store.get({ name, scope: 'project', projectRoot });
   const clients = request.clients?.length ? request.clients : record?.clients;
-  const candidate = await resolvePinned(context, entry, signal ? { signal } : {});
+  const candidate = await resolvePinned(context, entry, { base: projectRoot, ...(signal ? { signal } : {}) });
   await inTransaction(context, projectRoot, (transaction) =>
     installOne(context, transaction, {
       source: entry.source,

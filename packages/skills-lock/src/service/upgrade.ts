@@ -65,7 +65,11 @@ async function upgradeOne(
   if (!entry) return { name, status: 'up-to-date' };
   if (isImmutable(entry.source)) return { name, status: 'not-upgradable', old_digest: entry.digest };
   try {
-    const candidate = await resolveSource(context, entry.source, { localBuilds: false, ...(signal ? { signal } : {}) });
+    const candidate = await resolveSource(context, entry.source, {
+      localBuilds: false,
+      base: projectRoot,
+      ...(signal ? { signal } : {}),
+    });
     return await decide(context, projectRoot, entry, candidate, request, signal);
   } catch (error) {
     signal?.throwIfAborted();

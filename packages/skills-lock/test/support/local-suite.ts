@@ -238,6 +238,15 @@ export function describeLocalSkills(via: NonNullable<BenchOptions['via']>): void
       expect(bench.files()).toContain('work/project/.claude/skills/own/SKILL.md');
     });
 
+    it('records a relative path from the root of the project, whatever the working folder was', async () => {
+      bench.skill('demo');
+      await bench.service.install({ name: './sources/demo', ...place(), allow_unsigned: true, clients: ['codex'] });
+      expect(bench.lock().skills[0]?.source).toBe('../../../../sources/demo');
+      bench.skill('demo', { version: '2.0.0' });
+      const { outcomes } = await bench.service.upgrade({ project_root: bench.project });
+      expect(outcomes).toMatchObject([{ status: 'upgraded' }]);
+    });
+
     it('takes the way of a broken lock file: nothing is written, the place is named', async () => {
       writeFileSync(join(bench.project, 'toolhive.lock.yaml'), 'version: 1\nskills: 7\n');
       for (const action of [
