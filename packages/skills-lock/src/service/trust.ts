@@ -60,6 +60,14 @@ export async function decideTrust(context: ServiceContext, input: TrustInput): P
       ? await decideGit(context, input, anchor)
       : await decideOci(context, input, anchor);
   } catch (error) {
+    if (OciSkillsError.is(error) && error.code === 'ERR_OCI_SKILLS_KEY_SIGNED') {
+      throw refused(
+        input,
+        'key-signed',
+        "is signed with a key, which an artifact does not carry. Pass --public-key with the publisher's key",
+        error,
+      );
+    }
     if (!isUnsigned(error)) throw translate(error);
     if (anchor)
       throw refused(
