@@ -65,7 +65,9 @@ function withLock(action) {
       if (error.code !== 'EEXIST') throw error;
       const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0);
       if (age > 900_000) rmdirSync(lock);
-      if (Date.now() > deadline) throw new Error(`Another set-up holds ${lock}; remove the folder if none is running`);
+      if (Date.now() > deadline) {
+        throw new Error(`Another set-up holds ${lock}; remove the folder if none is running`, { cause: error });
+      }
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
     }
   }
