@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { LayerWriter } from './archive/layer-writer.js';
 import { expectArgument } from './arguments.js';
@@ -15,8 +15,9 @@ import type { TreeEntry } from './skill/walk.js';
 import { printable } from './text.js';
 import type { PackSkillOptions, PackedSkill, SkillFile } from './types.js';
 
-// The compressor takes about 20 ms for a mebibyte; other work gets a turn that often.
+// A mebibyte takes about 20 ms; other work gets a turn that often.
 const TURN_BYTES = 1024 * 1024;
+const FIRST_BUFFER = 256 * 1024;
 const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
 const FIRST_SECOND = -62_167_219_200;
 
@@ -53,24 +54,42 @@ function unsafe(entry: TreeEntry, why: string, cause?: unknown): OciSkillsError 
   return new OciSkillsError('ERR_OCI_SKILLS_UNSAFE_FILE', message, { cause, details: { path: entry.path } });
 }
 
-/** The file may have been replaced since the directory was listed; only what is opened counts. */
-function readRegular(entry: TreeEntry): Buffer {
-  let descriptor: number;
+/** Reads files one after the other into one buffer. */
+class FileReader {
+  #buffer = Buffer.allocUnsafeSlow(FIRST_BUFFER);
+
+  /** The content, valid until the next call. A file may have been replaced since it was listed; what is opened counts. */
+  read(entry: TreeEntry): Buffer {
+    const descriptor = openRegular(entry);
+    try {
+      const status = fstatSync(descriptor);
+      if (!status.isFile()) throw unsafe(entry, 'is no regular file; remove it');
+      if (status.size > LIMITS.buildBytes) throw tooLarge();
+      return this.#readAll(descriptor, status.size);
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+
+  #readAll(descriptor: number, expected: number): Buffer {
+    // One byte more, so that a file that grew is noticed by a read that is not empty.
+    if (this.#buffer.length <= expected) this.#buffer = Buffer.allocUnsafeSlow(expected + 1);
+    let length = 0;
+    for (;;) {
+      if (length === this.#buffer.length) this.#buffer = Buffer.concat([this.#buffer, Buffer.alloc(length)]);
+      const count = readSync(descriptor, this.#buffer, length, this.#buffer.length - length, null);
+      if (count === 0) return this.#buffer.subarray(0, length);
+      length += count;
+      if (length > LIMITS.buildBytes) throw tooLarge();
+    }
+  }
+}
+
+function openRegular(entry: TreeEntry): number {
   try {
-    descriptor = openSync(
-      entry.absolute,
-      constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
-    );
+    return openSync(entry.absolute, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     throw unsafe(entry, 'cannot be read, or became a symbolic link; correct it and pack again', error);
-  }
-  try {
-    const status = fstatSync(descriptor);
-    if (!status.isFile()) throw unsafe(entry, 'is no regular file; remove it');
-    if (status.size > LIMITS.buildBytes) throw tooLarge();
-    return readFileSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }
 
@@ -91,11 +110,12 @@ interface Packed {
 async function packFiles(entries: readonly TreeEntry[], epochSeconds: number, signal?: AbortSignal): Promise<Packed> {
   const writer = new LayerWriter(epochSeconds);
   const hasher = new ContentHasher();
+  const reader = new FileReader();
   const files: SkillFile[] = [];
   let total = 0;
   let turn = 0;
   for (const entry of entries) {
-    const bytes = readRegular(entry);
+    const bytes = reader.read(entry);
     total += bytes.length;
     if (total > LIMITS.buildBytes) throw tooLarge();
     for (let offset = 0; turn + bytes.length - offset > TURN_BYTES; turn = 0) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { OciSkillsError } from '../errors.js';
 import { LIMITS } from '../limits.js';
-import { SteadyDeflate } from './deflate.js';
+import { SteadyDeflate } from './deflate/steady-deflate.js';
 import { endOfArchive, fileHeader, paddingOf } from './tar-write.js';
 
 /** Compressed bytes and the hash of what they hold. */
@@ -12,6 +12,7 @@ export interface WrittenLayer {
 }
 
 const zeros = Buffer.alloc(512);
+const PAGE = 1024 * 1024;
 
 function gzipHeader(epochSeconds: number): Buffer {
   const header = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 0xff]);
@@ -22,16 +23,18 @@ function gzipHeader(epochSeconds: number): Buffer {
 /** Writes files into a tar inside gzip; the same files give the same bytes everywhere. */
 export class LayerWriter {
   readonly #epochSeconds: number;
-  readonly #chunks: Uint8Array[];
+  /** All full but the last. */
+  readonly #pages: Buffer[] = [];
+  #pageFilled = PAGE;
   readonly #tarHash = createHash('sha256');
   readonly #deflate = new SteadyDeflate((bytes) => this.#keep(bytes));
   #crc = 0;
   #length = 0;
-  #compressed = 10;
+  #compressed = 0;
 
   constructor(epochSeconds: number) {
     this.#epochSeconds = epochSeconds;
-    this.#chunks = [gzipHeader(epochSeconds)];
+    this.#keep(gzipHeader(epochSeconds));
   }
 
   addFile(path: string, bytes: Uint8Array): void {
@@ -47,7 +50,7 @@ export class LayerWriter {
     trailer.writeUInt32LE(this.#crc, 0);
     trailer.writeUInt32LE(this.#length % 0x1_0000_0000, 4);
     this.#keep(trailer);
-    return { bytes: Buffer.concat(this.#chunks), diffId: `sha256:${this.#tarHash.digest('hex')}` };
+    return { bytes: Buffer.concat(this.#pages, this.#compressed), diffId: `sha256:${this.#tarHash.digest('hex')}` };
   }
 
   #write(bytes: Uint8Array): void {
@@ -69,6 +72,15 @@ export class LayerWriter {
         },
       );
     }
-    this.#chunks.push(bytes);
+    for (let offset = 0; offset < bytes.length;) {
+      if (this.#pageFilled === PAGE) {
+        this.#pages.push(Buffer.allocUnsafeSlow(PAGE));
+        this.#pageFilled = 0;
+      }
+      const part = bytes.subarray(offset, offset + PAGE - this.#pageFilled);
+      this.#pages.at(-1)?.set(part, this.#pageFilled);
+      this.#pageFilled += part.length;
+      offset += part.length;
+    }
   }
 }
