@@ -15,6 +15,8 @@ export type { TreeGuard, TreeGuardOptions } from './archive/tree-guard.js';
 
 export { chooseBuildTag, formatReference, isReference, isUnambiguousReference, parseReference } from './reference.js';
 export type { ChooseBuildTagOptions } from './reference.js';
+export { withProcessLock } from './process-lock.js';
+export type { ProcessLockOptions } from './process-lock.js';
 export { defaultStoreDirectory, openStore } from './store/store.js';
 export { createRegistry } from './registry/registry.js';
 export { isPrivateAddress, resolvePublicHost } from './registry/host.js';

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
@@ -131,12 +132,23 @@ test('the lock of a process that died is taken over, that of a living one is wai
   const { store, packed } = await open();
   const dead = spawn(process.execPath, ['-e', '']);
   await new Promise((resolve) => dead.once('exit', resolve));
-  await writeFile(join(store.directory, '.lock'), String(dead.pid));
+  const holder = (pid: number | undefined) => JSON.stringify({ pid, host: hostname(), nonce: 'n', started: '' });
+  await writeFile(join(store.directory, '.lock'), holder(dead.pid));
   await store.put(packed, { tag: 'a' });
-  await writeFile(join(store.directory, '.lock'), String(process.pid));
+  await writeFile(join(store.directory, '.lock'), holder(process.pid));
   const hasty = await openStore(store.directory, { lockTimeoutMs: 30 });
   await expect(hasty.remove('a')).rejects.toMatchObject({ code: 'ERR_OCI_SKILLS_STORE_BUSY' });
   await rm(join(store.directory, '.lock'));
+});
+
+test('a lock file that names nobody is left alone while somebody may be writing it, and then taken over', async () => {
+  const { store, packed } = await open();
+  const path = join(store.directory, '.lock');
+  await writeFile(path, '');
+  const hasty = await openStore(store.directory, { lockTimeoutMs: 30 });
+  await expect(hasty.put(packed, { tag: 'a' })).rejects.toMatchObject({ code: 'ERR_OCI_SKILLS_STORE_BUSY' });
+  await utimes(path, 1, 1);
+  await hasty.put(packed, { tag: 'a' });
 });
 
 test('several processes lose nothing', async () => {

@@ -22,8 +22,6 @@ export { LOCK_FILE_NAME } from './lock/types.js';
 export type { LockEntry, LockFile, LockKey } from './lock/types.js';
 export type { Catalogue, CataloguePackage, CatalogueSkill, Groups } from './ports.js';
 export { findProjectRoot } from './project-root.js';
-export { withProcessLock } from './process-lock.js';
-export type { ProcessLockOptions } from './process-lock.js';
 export type { SkillServiceOptions } from './service/context.js';
 export { references } from './service/context.js';
 export { createSkillService } from './service/create.js';

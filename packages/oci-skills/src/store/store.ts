@@ -19,7 +19,7 @@ import type {
   TagOptions,
 } from '../types.js';
 import { LOCAL_BUILD, Layout, storeFault, tagOf } from './layout.js';
-import { withFileLock } from './lock.js';
+import { withProcessLock } from '../process-lock.js';
 
 const MOST_TAG = 1024;
 
@@ -178,12 +178,16 @@ class LayoutStore implements SkillStore {
     action: (entries: readonly Descriptor[]) => Promise<Change<T>>,
   ): Promise<T> {
     signal?.throwIfAborted();
-    return withFileLock(this.#layout.lockPath, { timeoutMs: this.#lockTimeoutMs, signal }, async () => {
-      const { entries, result, sweep = false } = await action(await this.#layout.readIndex());
-      await this.#layout.writeIndex(entries);
-      if (sweep) await this.#sweep(entries);
-      return result;
-    });
+    return withProcessLock(
+      this.#layout.lockPath,
+      async () => {
+        const { entries, result, sweep = false } = await action(await this.#layout.readIndex());
+        await this.#layout.writeIndex(entries);
+        if (sweep) await this.#sweep(entries);
+        return result;
+      },
+      { timeoutMs: this.#lockTimeoutMs, signal },
+    );
   }
 
   /** Nothing is removed while an artifact that is still named cannot be read whole. */

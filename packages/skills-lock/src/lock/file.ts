@@ -3,8 +3,8 @@ import { constants } from 'node:fs';
 import { lstat, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SkillsLockError } from '../errors.js';
-import { withProcessLock } from '../process-lock.js';
-import type { ProcessLockOptions } from '../process-lock.js';
+import { locked } from '../locked.js';
+import type { ProcessLockOptions } from '@thv/oci-skills';
 import { emptyLock, MAX_LOCK_BYTES, parseLock } from './parse.js';
 import type { ReferenceRules } from './rules.js';
 import { serialiseLock } from './serialise.js';
@@ -41,7 +41,7 @@ export async function updateLock(
   options: LockFileOptions & ProcessLockOptions,
 ): Promise<LockFile> {
   const path = join(projectRoot, LOCK_FILE_NAME);
-  return await withProcessLock(
+  return await locked(
     `${path}.lock`,
     async () => {
       const before = await readLock(projectRoot, options);

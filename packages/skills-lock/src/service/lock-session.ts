@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withProcessLock } from '../process-lock.js';
+import { locked } from '../locked.js';
 import { lockName } from './context.js';
 import type { ServiceContext } from './context.js';
 import { recover, Transaction } from './transaction.js';
@@ -22,7 +22,7 @@ export async function exclusively<T>(
   const name = lockName(projectRoot);
   const folder = join(context.stateFolder, 'skills-locks');
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  return await withProcessLock(
+  return await locked(
     join(folder, `${name}.lock`),
     async () => {
       await recover(context, name);

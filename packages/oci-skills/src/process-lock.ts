@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SkillsLockError } from './errors.js';
+import { OciSkillsError } from './errors.js';
 
 /** How long {@link withProcessLock} waits and how often it looks. */
 export interface ProcessLockOptions {
@@ -20,7 +20,7 @@ export interface ProcessLockOptions {
   readonly timeoutMs?: number;
   /** @defaultValue 50 */
   readonly pollMs?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 interface Holder {
@@ -32,13 +32,15 @@ interface Holder {
 }
 
 const GUARD_STALE_MS = 2_000;
+/** Between creating a file and writing the holder into it lies no more than this. */
+const UNNAMED_MS = 1_000;
 
 /**
  * Runs `action` while no other process that uses the same path does. The lock is a file that names its holder;
  * one whose process is gone is taken over at once, so that a killed process blocks nobody.
  *
- * @throws SkillsLockError `ERR_SKILLS_LOCK_BUSY` when the holder does not let go in time, `ERR_SKILLS_LOCK_WRITE` when the
- * file cannot be created.
+ * @throws OciSkillsError `ERR_OCI_SKILLS_STORE_BUSY` when the holder does not let go in time, `ERR_OCI_SKILLS_STORE` when
+ * the file cannot be created; `details.path` is the path.
  */
 export async function withProcessLock<T>(
   path: string,
@@ -52,8 +54,8 @@ export async function withProcessLock<T>(
     signal?.throwIfAborted();
     if (Date.now() >= deadline) {
       const other = readHolder(path);
-      throw new SkillsLockError(
-        'ERR_SKILLS_LOCK_BUSY',
+      throw new OciSkillsError(
+        'ERR_OCI_SKILLS_STORE_BUSY',
         `${path} is held by ${other ? `process ${other.pid}` : 'another process'}; wait for it to finish, or remove the file if none is running`,
         { details: { path, pid: other?.pid } },
       );
@@ -80,10 +82,10 @@ function create(path: string, holder: Holder): boolean {
   try {
     writeFileSync(aside, JSON.stringify(holder), { flag: 'w', mode: 0o600 });
   } catch (error) {
-    throw new SkillsLockError(
-      'ERR_SKILLS_LOCK_WRITE',
+    throw new OciSkillsError(
+      'ERR_OCI_SKILLS_STORE',
       `${path} could not be created; check that the folder exists and is writable`,
-      { cause: error, details: { reason: 'lock-write-failed' } },
+      { cause: error, details: { path } },
     );
   }
   try {
@@ -91,9 +93,20 @@ function create(path: string, holder: Holder): boolean {
     return true;
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false;
-    throw error;
+    // A disk without links: created and written in two steps, which a reader takes for a holder without a name.
+    return createDirectly(path, holder);
   } finally {
     unlinkSync(aside);
+  }
+}
+
+function createDirectly(path: string, holder: Holder): boolean {
+  try {
+    writeFileSync(path, JSON.stringify(holder), { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false;
+    throw error;
   }
 }
 
@@ -111,7 +124,9 @@ function takeOver(path: string, holder: Holder, seen: Holder | undefined): boole
   try {
     const now = readHolder(path);
     if (now?.nonce !== seen?.nonce || (now !== undefined && isAlive(now))) return false;
-    if (now === undefined && statSync(path, { throwIfNoEntry: false }) === undefined) return create(path, holder);
+    const entry = statSync(path, { throwIfNoEntry: false });
+    if (entry === undefined) return create(path, holder);
+    if (now === undefined && Date.now() - entry.mtimeMs < UNNAMED_MS) return false;
     unlinkSync(path);
     return create(path, holder);
   } finally {
@@ -131,7 +146,8 @@ function readHolder(path: string): Holder | undefined {
   try {
     const descriptor = openSync(path, 'r');
     try {
-      return JSON.parse(readFileSync(descriptor, 'utf8')) as Holder;
+      const holder: unknown = JSON.parse(readFileSync(descriptor, 'utf8'));
+      return isHolder(holder) ? holder : undefined;
     } finally {
       closeSync(descriptor);
     }
@@ -139,6 +155,9 @@ function readHolder(path: string): Holder | undefined {
     return undefined;
   }
 }
+
+const isHolder = (value: unknown): value is Holder =>
+  typeof value === 'object' && value !== null && 'pid' in value && 'host' in value && 'nonce' in value;
 
 function isAlive(holder: Holder): boolean {
   // Another machine on a shared disk cannot be asked; its lock counts until it is released.
