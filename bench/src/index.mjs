@@ -18,4 +18,9 @@ export const benchmarks = {
     peers: false,
     load: () => import('./store.mjs'),
   },
+  skills: {
+    summary: 'packing, unpacking and verifying a skill, against tar-stream, node-tar and the bare limit',
+    peers: true,
+    load: () => import('./skills.mjs'),
+  },
 };
