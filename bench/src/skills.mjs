@@ -28,7 +28,7 @@ async function measure(tasks, reps) {
   return best;
 }
 
-export async function run(report, { reps = 3 }) {
+export async function run(report, { reps = 7 }) {
   const folder = mkdtempSync(join(tmpdir(), 'thv-bench-skills-'));
   try {
     const source = join(folder, 'my-skill');

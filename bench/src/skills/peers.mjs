@@ -1,6 +1,7 @@
 // The two libraries that most programs pack with.
 import { createReadStream, createWriteStream, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { pipeline as writeEntry } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import * as tar from 'tar';
@@ -20,7 +21,7 @@ export const peers = {
       extract.on('entry', (entry, stream, next) => {
         const target = join(folder, entry.name);
         mkdirSync(dirname(target), { recursive: true });
-        pipeline(stream, createWriteStream(target)).then(() => next(), next);
+        writeEntry(stream, createWriteStream(target), next);
       });
       await pipeline(createReadStream(archive), createGunzip(), extract);
     },
