@@ -19,7 +19,8 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 /** Runs the program until it ends, or kills it at some moment after so many calls. */
 function live(database: string, log: string, killAfter: number | undefined): Promise<'killed' | 'done'> {
   return new Promise((resolve, reject) => {
-    const most = killAfter === undefined ? Number.POSITIVE_INFINITY : killAfter + 100 * Math.random();
+    // The program tells every fifth call, so that it must go on for some more behind the moment of the kill.
+    const most = killAfter === undefined ? Number.POSITIVE_INFINITY : killAfter + 10 + 100 * Math.random();
     const child = fork(program, [database, log, String(RUNS_A_BATCH), String(most)], {
       cwd: root,
       execArgv: ['--conditions=@thv/source', '--import', 'tsx'],
