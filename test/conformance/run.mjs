@@ -3,7 +3,6 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { install } from './src/install.mjs';
-import { score } from './src/score.mjs';
 import { startDirect, startThv } from './src/serve.mjs';
 import { sets } from './src/sets.mjs';
 
@@ -27,6 +26,8 @@ if (values.help) {
 }
 
 install();
+// It needs what was just installed.
+const { score } = await import('./src/score.mjs');
 const reports = await runSets().catch((error) => {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
