@@ -48,7 +48,9 @@ function install() {
     shell: process.platform === 'win32',
   });
   if (run.status !== 0) {
-    process.stderr.write('The workspace could not be installed; the lines above say why.\n');
+    process.stderr.write(
+      `The workspace ${root} could not be installed: pnpm ended with ${run.status ?? run.signal ?? run.error?.message}; its lines above say why. Correct that and run the command again.\n`,
+    );
     process.exit(run.status ?? 1);
   }
 }
