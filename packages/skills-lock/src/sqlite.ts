@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type SqliteConstructor from 'better-sqlite3';
 import type { Database as SqliteFile } from 'better-sqlite3';
 import { Kysely, SqliteDialect } from 'kysely';
 import { SkillsLockError } from './errors.js';
@@ -27,13 +28,7 @@ const systemTime = (): string => new Date().toISOString().replace(/\.\d+Z$/, 'Z'
  */
 export async function openSqliteSkillStore(path: string, options: SqliteSkillStoreOptions = {}): Promise<SkillStore> {
   const { busyTimeoutMs = 5_000, now = systemTime } = options;
-  const { default: Database } = await import('better-sqlite3').catch((error: unknown) => {
-    throw new SkillsLockError(
-      'ERR_SKILLS_LOCK_STORE',
-      'The package better-sqlite3 is needed to record installed skills; install better-sqlite3@12',
-      { cause: error },
-    );
-  });
+  const Database = await loadDriver();
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const file = new Database(path, { timeout: busyTimeoutMs });
@@ -46,6 +41,22 @@ export async function openSqliteSkillStore(path: string, options: SqliteSkillSto
     throw new SkillsLockError(
       'ERR_SKILLS_LOCK_STORE',
       `${path} could not be opened: ${error instanceof Error ? error.message : String(error)}. Move the file away to start anew`,
+      { cause: error },
+    );
+  }
+}
+
+/** The add-on is bound to one Node; opening a database in memory is what tells whether it can be loaded here. */
+async function loadDriver(): Promise<typeof SqliteConstructor> {
+  try {
+    const { default: Database } = await import('better-sqlite3');
+    new Database(':memory:').close();
+    return Database;
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    throw new SkillsLockError(
+      'ERR_SKILLS_LOCK_STORE',
+      `Recording installed skills needs the package better-sqlite3 12, which could not be loaded: ${why} Install it (npm install better-sqlite3@12, with install scripts allowed), or rebuild it for this Node (npm rebuild better-sqlite3)`,
       { cause: error },
     );
   }
