@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createRegistry, defaultStoreDirectory, openStore } from '@thv/oci-skills';
 import { createGitResolver, createHostGuard, createSkillService } from '@thv/skills-lock';
-import type { SkillService } from '@thv/skills-lock';
+import type { SkillService, SkillStore } from '@thv/skills-lock';
 import { createSkillClient } from '@thv/skills-lock/client';
 import { openSqliteSkillStore } from '@thv/skills-lock/sqlite';
 import type { CliContext } from '../../context.js';
@@ -16,7 +16,7 @@ export async function withSkills<T>(context: CliContext, action: (service: Skill
   const paths = pathsOf(context);
   const development = context.env['TOOLHIVE_DEV']?.toLowerCase() === 'true';
   const { env } = context;
-  await using store = await openSqliteSkillStore(join(paths.state, 'toolhive.db'));
+  await using store = lazily(() => openSqliteSkillStore(join(paths.state, 'toolhive.db')));
   await using artifacts = await openStore(defaultStoreDirectory({ env, home }));
   await using registry = createRegistry({ env, home });
   const { groups } = openManager(context);
@@ -33,6 +33,26 @@ export async function withSkills<T>(context: CliContext, action: (service: Skill
       env,
     }),
   );
+}
+
+/** Checking, building and publishing need no records, so that they work where SQLite does not. */
+function lazily(open: () => Promise<SkillStore>): SkillStore {
+  let opened: Promise<SkillStore> | undefined;
+  const get = (): Promise<SkillStore> => (opened ??= open());
+  const close = async (): Promise<void> => {
+    await opened?.then(
+      (store) => store.close(),
+      () => undefined,
+    );
+  };
+  return {
+    list: async (filter) => (await get()).list(filter),
+    get: async (key) => (await get()).get(key),
+    put: async (record) => (await get()).put(record),
+    delete: async (key) => (await get()).delete(key),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 /** The home directory, below which clients keep their skills. */
