@@ -1,12 +1,11 @@
+import { MODERN_VERSION, decodeHeaderValue } from '@thv/transport';
 import type { JsonObject, Message } from '@thv/transport';
 import { HEADER_MISMATCH, INVALID_PARAMS, UNSUPPORTED_VERSION } from './codes.js';
 
-/** Versions with `initialize` and sessions, oldest first. */
-export const LEGACY_VERSIONS: readonly string[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
-/** The newest of {@link LEGACY_VERSIONS}. */
+/** The newest version with `initialize` and sessions. */
 export const LATEST_LEGACY_VERSION = '2025-11-25';
-/** The version without sessions, where every request carries its own metadata. */
-export const MODERN_VERSION = '2026-07-28';
+
+export { LEGACY_VERSIONS, MODERN_VERSION } from '@thv/transport';
 
 const PREFIX = 'io.modelcontextprotocol/';
 const VERSION_KEY = `${PREFIX}protocolVersion`;
@@ -113,7 +112,7 @@ export function checkModernHeaders(
   const params = objectIn(message.json(), 'params');
   const name = params !== undefined && Object.hasOwn(params, member) ? params[member] : undefined;
   const sent = header('mcp-name');
-  const decoded = sent === undefined ? undefined : decodeSentinel(sent);
+  const decoded = sent === undefined ? undefined : decodeHeaderValue(sent);
   if (typeof name === 'string' && decoded === name) return undefined;
   return mismatch(`The Mcp-Name header must equal params.${member}`, {
     header: sent ?? null,
@@ -126,11 +125,6 @@ const NAME_SOURCES = new Map([
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
 ]);
-
-function decodeSentinel(value: string): string | undefined {
-  const match = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(value);
-  return match === null ? value : Buffer.from(match[1] ?? '', 'base64').toString('utf8');
-}
 
 const NEEDLE = Buffer.from('modelcontextprotocol');
 const ESCAPE = Buffer.from('\\u');

@@ -1,5 +1,5 @@
+import { createKeyedMutex } from '@thv/transport';
 import { buildRequest, buildResult } from './build.js';
-import { KeyedLock } from './keyed-lock.js';
 import type { Outcome } from './outcome.js';
 import type { ClientSession } from './sessions.js';
 import type { Upstream } from './upstream.js';
@@ -13,7 +13,7 @@ import type { Waiter } from './waiters.js';
 export class Subscriptions {
   readonly #upstream: Upstream;
   readonly #dedupe: boolean;
-  readonly #lock = new KeyedLock();
+  readonly #lock = createKeyedMutex();
   readonly #byUri = new Map<string, Set<ClientSession>>();
 
   constructor(upstream: Upstream, dedupe: boolean) {
@@ -32,7 +32,7 @@ export class Subscriptions {
 
   /** Serves `resources/subscribe` of a session. */
   async subscribe(waiter: Waiter, uri: string, session: ClientSession): Promise<void> {
-    const release = await this.#lock.acquire(uri);
+    const release = await this.#lock.lock(uri);
     try {
       if (waiter.done) return;
       if (this.#dedupe && this.#byUri.has(uri)) {
@@ -54,7 +54,7 @@ export class Subscriptions {
 
   /** Serves `resources/unsubscribe` of a session. The client has left whatever the backend says. */
   async unsubscribe(waiter: Waiter, uri: string, session: ClientSession): Promise<void> {
-    const release = await this.#lock.acquire(uri);
+    const release = await this.#lock.lock(uri);
     try {
       if (waiter.done) return;
       if (this.#remove(uri, session)) await this.#forward(waiter, () => undefined);
@@ -74,7 +74,7 @@ export class Subscriptions {
   async restore(): Promise<void> {
     await Promise.all(
       this.uris.map(async (uri) => {
-        const release = await this.#lock.acquire(uri);
+        const release = await this.#lock.lock(uri);
         try {
           if (this.#byUri.has(uri)) await this.#upstream.call(buildRequest('resources/subscribe', { uri }));
         } finally {
@@ -85,7 +85,7 @@ export class Subscriptions {
   }
 
   async #purgeOne(uri: string, session: ClientSession): Promise<void> {
-    const release = await this.#lock.acquire(uri);
+    const release = await this.#lock.lock(uri);
     try {
       if (this.#remove(uri, session)) await this.#unsubscribe(uri);
     } finally {
@@ -131,7 +131,7 @@ export class Subscriptions {
 
   /** What to do when the backend agrees to a subscription that the client no longer waits for. */
   lateSuccess(uri: string): void {
-    void this.#lock.acquire(uri).then(async (release) => {
+    void this.#lock.lock(uri).then(async (release) => {
       try {
         await this.#unsubscribeIfUnused(uri);
       } finally {

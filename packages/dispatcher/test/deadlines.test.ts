@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DeadlineWheel } from '../src/deadlines.js';
-import { KeyedLock } from '../src/keyed-lock.js';
 import { Semaphore } from '../src/semaphore.js';
 import { ManualClock, settled } from './support/clock.js';
 
@@ -71,25 +70,6 @@ describe('the wheel of deadlines', () => {
     expect(entry.calls).toEqual([]);
     await clock.advance(700);
     expect(entry.calls).toHaveLength(1);
-  });
-});
-
-describe('the lock by key', () => {
-  it('lets one in at a time, in order, and forgets keys that nobody holds', async () => {
-    const lock = new KeyedLock();
-    const order: string[] = [];
-    const work = async (name: string, key: string) => {
-      const release = await lock.acquire(key);
-      order.push(`${name} in`);
-      await settled();
-      order.push(`${name} out`);
-      release();
-      release();
-    };
-    await Promise.all([work('a', 'x'), work('b', 'x'), work('c', 'y')]);
-    expect(order.filter((step) => !step.startsWith('c'))).toEqual(['a in', 'a out', 'b in', 'b out']);
-    expect(order.indexOf('c in')).toBeLessThan(order.indexOf('a out'));
-    expect(lock.size).toBe(0);
   });
 });
 

@@ -31,7 +31,8 @@ export const RPC_CODES = {
   unsupportedVersion: -32022,
 } as const;
 
-const SENTINEL = /^=\?base64\?(.*)\?=$/is;
+/** Lower case alone: another spelling is a plain value. */
+const SENTINEL = /^=\?base64\?(.*)\?=$/s;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /**

@@ -50,7 +50,7 @@ describe('a header value', () => {
     expect(encodeHeaderValue(value)).toBe(header);
   });
 
-  it.each(['=?base64?a?=', '=?base64?YQ?=', '=?base64?Y Q==?=', '=?base64?/w==?=', '=?BASE64?!!!!?='])(
+  it.each(['=?base64?a?=', '=?base64?YQ?=', '=?base64?Y Q==?=', '=?base64?/w==?='])(
     'refuses the broken %s',
     (header) => {
       expect(decodeHeaderValue(header)).toBeUndefined();
@@ -59,6 +59,7 @@ describe('a header value', () => {
 
   it('reads a value that needs no encoding, with spaces inside too', () => {
     expect(decodeHeaderValue('two words')).toBe('two words');
+    expect(decodeHeaderValue('=?BASE64?YQ==?=')).toBe('=?BASE64?YQ==?=');
   });
 });
 
