@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { format } from 'node:util';
-import { extraFunctions, parseTemplate, references } from '@thv/go-template';
+import * as goTemplate from '@thv/go-template';
 import { describe, expect, it } from 'vitest';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
@@ -19,7 +19,7 @@ describe('README.md', () => {
     const log = (...values: unknown[]): void => void printed.push(format(...values));
     const body = code.replace(imported?.[0] ?? '', '');
     const run = new Function('console', ...names, body) as (...args: readonly unknown[]) => void;
-    const exported: Readonly<Record<string, unknown>> = { extraFunctions, parseTemplate, references };
+    const exported: Readonly<Record<string, unknown>> = { ...goTemplate };
     for (const name of names) expect(exported).toHaveProperty(name);
     run({ log }, ...names.map((name) => exported[name]));
     expect(printed).toEqual([...code.matchAll(/console\.log\(.*\/\/ → (.*)$/gm)].map(([, text]) => text));
