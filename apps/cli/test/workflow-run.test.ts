@@ -214,6 +214,31 @@ describe('a question', () => {
     expect(stderr).toContain('the action of "ask" must be accept, decline or cancel, got "maybe"');
   });
 
+  it('refuses an answer to no question, or against the schema, at its line and before any tool is called', async () => {
+    const path = await file('w.json', asking());
+    const typo = await thv.run(run(path, '--answers', await file('typo.json', { aks: { yes: true } })));
+    expect(typo.code).not.toBe(0);
+    expect(typo.stderr).toMatch(/typo\.json:\d+: the workflow has no question "aks" \(did you mean "ask"\?\)/);
+    const wrong = await thv.run(run(path, '--answers', await file('wrong.json', { ask: { yes: 'perhaps' } })));
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.stderr).toMatch(/wrong\.json:\d+: the answer to "ask" does not fit its schema: yes must be boolean/);
+    await expect(callsMade()).rejects.toThrow('ENOENT');
+  });
+
+  it('asks a number that is out of range again, and nothing else', async () => {
+    const schema = {
+      type: 'object',
+      properties: { yes: { type: 'boolean' }, n: { type: 'integer', minimum: 1, maximum: 5 } },
+      required: ['yes', 'n'],
+    };
+    const { code, stderr } = await onTerminal(run(await file('w.json', asking({ schema }))), ['y', '9', '3']);
+    expect(code).toBe(0);
+    expect(stderr.split('yes (y/n): ')).toHaveLength(2);
+    expect(stderr).toContain('n (a whole number from 1 to 5): ');
+    expect(stderr).toContain('n must be <= 5');
+    expect(await callsMade()).toEqual(['count {"n":3}']);
+  });
+
   it('is asked on stderr of a terminal, again where the answer does not fit, and the table is drawn around it', async () => {
     const path = await file('w.json', asking());
     const { code, stdout, stderr } = await onTerminal(run(path), ['maybe', 'y', 'x', '5']);

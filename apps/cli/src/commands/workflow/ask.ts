@@ -118,7 +118,12 @@ async function askField(
       if (!required) return undefined;
     } else {
       const value = convert(line, field);
-      if (value !== undefined) return value;
+      if (value !== undefined) {
+        const problems = problemsOf({ type: 'object', properties: { [name]: field } }, { [name]: value });
+        if (problems.length === 0) return value;
+        context.stderr.write(`${context.noteStyle.red(printable(problems.join('; ')))}\n`);
+        continue;
+      }
     }
     context.stderr.write(`${context.noteStyle.red(`Expected ${expectation(field)}.`)}\n`);
   }
@@ -142,15 +147,22 @@ function expectation(field: JsonObject): string {
     case 'boolean':
       return 'y/n';
     case 'integer':
-      return 'a whole number';
+      return `a whole number${range(field)}`;
     case 'number':
-      return 'a number';
+      return `a number${range(field)}`;
     case 'array':
     case 'object':
       return `JSON ${field['type']}`;
     default:
       return 'text';
   }
+}
+
+function range({ minimum, maximum }: JsonObject): string {
+  if (typeof minimum === 'number') {
+    return typeof maximum === 'number' ? ` from ${minimum} to ${maximum}` : ` from ${minimum}`;
+  }
+  return typeof maximum === 'number' ? ` up to ${maximum}` : '';
 }
 
 function choices(field: JsonObject): readonly JsonValue[] | undefined {

@@ -14,13 +14,11 @@ export async function readText(path: string, context: CliContext): Promise<strin
     return path === '-' ? await readInput(context, maxBytes) : await readFile(resolve(context.cwd, path), 'utf8');
   } catch (cause) {
     if (context.signal.aborted) throw cause;
-    const reason =
-      cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
-        ? 'it does not exist'
-        : (cause as Error).message;
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const reason = code === 'ENOENT' ? 'it does not exist' : code === 'EISDIR' ? 'it is a folder' : message;
     throw new CliError('ERR_CLI_FILE', `${path} cannot be read: ${reason}`, {
       file: path,
-      hint: 'check the path',
+      hint: code === 'EISDIR' ? 'name a file in it' : 'check the path',
       cause,
     });
   }

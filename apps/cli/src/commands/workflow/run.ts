@@ -73,7 +73,7 @@ export async function execute(
   context: CliContext,
   start: Start,
 ): Promise<void> {
-  const answers: Answers = how.answers === undefined ? new Map() : await readAnswers(how.answers, context);
+  const answers: Answers = how.answers === undefined ? new Map() : await readAnswers(how.answers, definition, context);
   refuseUnaskable(definition, answers, context);
   const tools = await openTools(toolReferences(definition), how, context);
   let progress: Progress | undefined;
