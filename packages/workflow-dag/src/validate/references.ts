@@ -8,6 +8,9 @@ import type { TemplateUse } from './templates.js';
 
 const ROOTS = ['params', 'steps', 'vars', 'workflow'];
 const STEP_FIELDS = ['output', 'status', 'content', 'error'];
+const ELICITATION_FIELDS = ['action', 'content', 'defaulted', 'skipped'];
+/** With one of these an answer may have fields that `properties` does not list. */
+const OPEN_KEYWORDS = ['patternProperties', 'allOf', 'anyOf', 'oneOf', '$ref', 'if'];
 const FOR_EACH_FIELDS = ['iterations', 'count', 'completed', 'failed'];
 
 /** What templates read of parameters, steps and the rest: does it exist, and is it there in time? */
@@ -20,6 +23,7 @@ export function checkReads(context: ValidationContext, edges: Edges, uses: reado
       if (root === 'params') checkParameter(context, use, read);
       else if (root === 'steps') checkStep(context, edges, isAncestor, use, read, told);
       else if (!allowedRoots(use).includes(root)) warnRoot(use, root);
+      else if (root === 'forEach') checkLoop(use, read);
     }
   }
 }
@@ -37,6 +41,22 @@ function warnRoot(use: TemplateUse, root: string): void {
     severity: 'warning',
     hint: near === undefined ? `there are ${roots.map((name) => `.${name}`).join(', ')}` : `did you mean ".${near}"?`,
     stepId: use.owner?.step.id,
+  });
+}
+
+function checkLoop({ cursor, owner }: TemplateUse, { path }: Read): void {
+  const [, name] = path;
+  if (name === undefined || owner?.step.type !== 'forEach') return;
+  const names = [owner.step.itemVar, 'index'];
+  if (names.includes(name)) return;
+  const near = nearest(name, names);
+  cursor.report('workflow/unknown-variable', `${cursor.path} reads .forEach.${name}, which does not exist`, {
+    severity: 'warning',
+    hint:
+      near === undefined
+        ? `there are ${names.map((known) => `.forEach.${known}`).join(', ')}`
+        : `did you mean ".forEach.${near}"?`,
+    stepId: owner.step.id,
   });
 }
 
@@ -66,7 +86,7 @@ function checkStep(
   told: Set<string>,
 ): void {
   const { cursor, owner } = use;
-  const [, id, field, part] = path;
+  const [, id, field, part, leaf] = path;
   if (id === undefined) return;
   const warn = (
     code: 'workflow/unknown-step' | 'workflow/unknown-variable' | 'workflow/missing-dependency',
@@ -104,6 +124,16 @@ function checkStep(
         `reads .steps.${id}.output.${part}, which the step does not produce`,
         `it produces ${fields.join(', ')}`,
       );
+    } else if (part === 'content' && leaf !== undefined) {
+      const answers = answerFields(target.step);
+      if (answers !== undefined && !answers.includes(leaf)) {
+        const near = nearest(leaf, answers);
+        warn(
+          'workflow/unknown-variable',
+          `reads .steps.${id}.output.content.${leaf}, which the question does not ask for`,
+          near === undefined ? `it asks for ${answers.join(', ')}` : `did you mean "${near}"?`,
+        );
+      }
     }
   }
   if (owner === undefined || isAncestor(owner.index, index)) return;
@@ -121,6 +151,7 @@ function checkStep(
 /** The keys of a step's output, where the definition fixes them. */
 function producedFields(step: Step): readonly string[] | undefined {
   if (step.type === 'forEach') return FOR_EACH_FIELDS;
+  if (step.type === 'elicitation') return [...ELICITATION_FIELDS, ...Object.keys(step.defaultResults ?? {})];
   const transform = step.type === 'tool' ? step.transform : undefined;
   if (transform === undefined || transform.drop !== undefined) return undefined;
   return [
@@ -128,6 +159,16 @@ function producedFields(step: Step): readonly string[] | undefined {
     ...(transform.keep ?? []),
     ...Object.keys(step.defaultResults ?? {}),
   ];
+}
+
+/** The fields of an accepted answer, where the schema of the question names them all. */
+function answerFields(step: Step): readonly string[] | undefined {
+  if (step.type !== 'elicitation') return undefined;
+  const properties = own(step.schema, 'properties');
+  if (!isObject(properties) || OPEN_KEYWORDS.some((keyword) => Object.hasOwn(step.schema, keyword))) return undefined;
+  if ((own(step.schema, 'additionalProperties') ?? false) !== false) return undefined;
+  const spare = [step.defaultResponse, step.defaultResults?.['content']].filter((value) => isObject(value));
+  return [properties, ...spare].flatMap((value) => Object.keys(value));
 }
 
 /** How a step may end without an output of its own. */

@@ -62,6 +62,25 @@ export const doubtful: readonly Warning[] = [
     'steps[1].arguments[x] reads .steps.a.ouput, which does not exist',
   ],
   [
+    'workflow/unknown-variable',
+    withSteps(forEach("collection: '[1]'\nstep: {tool: w.t, arguments: {x: ‸'{{.forEach.nope}}'}}")),
+    'steps[0].step.arguments[x] reads .forEach.nope, which does not exist',
+  ],
+  [
+    'workflow/unknown-variable',
+    withSteps(
+      `${ask('schema: {type: object, properties: {go: {type: boolean}}}')}\n- {id: b, tool: w.t, dependsOn: [s], condition: ‸"{{.steps.s.output.content.og}}"}`,
+    ),
+    'steps[1].condition reads .steps.s.output.content.og, which the question does not ask for',
+  ],
+  [
+    'workflow/unknown-variable',
+    withSteps(
+      `${ask('schema: {type: object, properties: {go: {type: boolean}}}')}\n- {id: b, tool: w.t, dependsOn: [s], arguments: {x: ‸"{{.steps.s.output.go}}"}}`,
+    ),
+    'steps[1].arguments[x] reads .steps.s.output.go, which the step does not produce',
+  ],
+  [
     'workflow/number-literal',
     two('', '  dependsOn: [a]\n  condition: ‸"{{gt .steps.a.output.total 100}}"\n'),
     'steps[1].condition compares .steps.a.output.total with the integer 100, but numbers of JSON are floats',
