@@ -130,7 +130,7 @@ describe('thv skill', () => {
     expect(await skill(['sync', '--check'])).toMatchObject({ code: 2, stdout: 'Drifted:\n  demo\n' });
     expect(await skill(['sync'])).toMatchObject({ code: 4, stdout: '' });
     expect(readFileSync(file, 'utf8')).toBe('tampered');
-    expect(await skill(['sync', '--yes'])).toMatchObject({ code: 0, stdout: 'Installed:\n  demo\nDrifted:\n  demo\n' });
+    expect(await skill(['sync', '--yes'])).toMatchObject({ code: 0, stdout: 'Repaired:\n  demo\n' });
     expect(await skill(['upgrade', '--fail-on-changes'])).toMatchObject({ code: 0, stdout: 'demo: up to date\n' });
     await skill(['build', write('demo', '2.0.0'), '--tag', reference]);
     await skill(['push', reference, ...signed], { env });
@@ -158,9 +158,28 @@ describe('thv skill', () => {
     await skill(['install', reference, '--project-root', project, '--allow-unsigned', '--clients', 'claude-code']);
     rmSync(join(project, '.claude'), { recursive: true });
     const no = await skill(['sync'], { input: 'n\n', isTty: true });
-    expect(no).toMatchObject({ code: 4 });
+    expect(no).toMatchObject({ code: 0, stdout: 'Sync cancelled.\n' });
     expect(no.stderr).toMatch(/demo {2}.*demo:latest {2}sha256:\w{12}… {2}unsigned/);
     expect(existsSync(join(project, '.claude'))).toBe(false);
+    expect(await skill(['sync', '--project-root', project])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(`Try: thv skill sync --yes --project-root ${project}`) as string,
+    });
+  });
+
+  it('warns of a lock entry that says nothing of trust', async () => {
+    const reference = await publish('demo', '1.0.0', '--no-sign');
+    await skill(['install', reference, '--project-root', project, '--allow-unsigned', '--clients', 'claude-code']);
+    const lock = join(project, 'toolhive.lock.yaml');
+    const warning = expect.stringContaining('demo: the lock file names no signer') as string;
+    expect((await skill(['sync', '--check'])).stderr).not.toContain('names no signer');
+    writeFileSync(lock, readFileSync(lock, 'utf8').replace('unsigned: true', 'unsigend: true'));
+    expect(await skill(['sync', '--check'])).toMatchObject({ code: 0, stderr: warning });
+    expect(await skill(['upgrade', '--preview'])).toMatchObject({ code: 0, stderr: warning });
+    rmSync(join(project, '.claude'), { recursive: true });
+    expect(await skill(['sync', '--yes'])).toMatchObject({ code: 0, stderr: warning });
+    expect(readFileSync(lock, 'utf8')).toContain('unsigned: true');
+    expect((await skill(['sync', '--check'])).stderr).not.toContain('names no signer');
   });
 
   it('blocks a signer that is gone until somebody allows it', async () => {

@@ -32,7 +32,7 @@ export async function runInProcess(command: InProcessCommand): Promise<Finished>
     argv: args,
     env: command.env,
     cwd: command.cwd,
-    stdin: Readable.from(input === '' ? [] : [input]),
+    stdin: Object.assign(Readable.from(input === '' ? [] : [input]), { isTTY: isTty }),
     stdout: stdout.stream,
     stderr: stderr.stream,
     signal,

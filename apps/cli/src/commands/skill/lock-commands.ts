@@ -32,6 +32,7 @@ export interface UpgradeFlags extends LockFlags {
 export async function syncSkills(flags: SyncFlags, context: CliContext): Promise<void> {
   const projectRoot = await requireProjectRoot(context, flags.projectRoot);
   if (!flags.check && !(await mayGoOn('Sync skills', 'Sync cancelled.', projectRoot, flags, context))) return;
+  await warnOfUnknownTrust(projectRoot, context);
   const result = await withSkills(context, (service) =>
     service.sync(
       {
@@ -57,8 +58,19 @@ function printSync(result: SyncResult, context: CliContext): void {
     context.out(`${title}:`);
     for (const name of names) context.out(`  ${printable(name)}`);
   };
-  group('Installed', result.installed);
-  group('Drifted', result.drifted);
+  const { installed, drifted } = result;
+  group(
+    'Installed',
+    installed.filter((name) => !drifted.includes(name)),
+  );
+  group(
+    'Repaired',
+    installed.filter((name) => drifted.includes(name)),
+  );
+  group(
+    'Drifted',
+    drifted.filter((name) => !installed.includes(name)),
+  );
   for (const [name, reasons] of Object.entries(result.drift))
     for (const reason of reasons) context.note(`  ${printable(`${name}: ${reason}`)}`);
   group(
@@ -85,6 +97,7 @@ export async function upgradeSkills(names: readonly string[], flags: UpgradeFlag
   const projectRoot = await requireProjectRoot(context, flags.projectRoot);
   const planOnly = flags.preview === true || flags.failOnChanges === true;
   if (!planOnly && !(await mayGoOn('Upgrade skills', 'Upgrade cancelled.', projectRoot, flags, context))) return;
+  await warnOfUnknownTrust(projectRoot, context);
   const result = await withSkills(context, (service) =>
     service.upgrade(
       {
@@ -162,7 +175,7 @@ async function mayGoOn(
       'ERR_CLI_USAGE',
       `${action} for ${printable(projectRoot)} needs a confirmation, and nobody can be asked here`,
       {
-        hint: `thv skill ${action.split(' ')[0]?.toLowerCase() ?? ''} --yes`,
+        hint: `thv skill ${action.split(' ')[0]?.toLowerCase() ?? ''} --yes${flags.projectRoot === undefined ? '' : ` --project-root ${printable(flags.projectRoot)}`}`,
         exitCode: exitCodes.refused,
       },
     );
@@ -170,6 +183,19 @@ async function mayGoOn(
   if (await confirm(`${action} for ${printable(projectRoot)}? [y/N]: `, context)) return true;
   context.out(cancelled);
   return false;
+}
+
+/** Lock files of older programs may say nothing of trust. That is honoured, and must not pass unseen. */
+async function warnOfUnknownTrust(projectRoot: string, context: CliContext): Promise<void> {
+  const lock = await readLock(projectRoot, { references });
+  for (const { name, unsigned, provenance } of lock.skills) {
+    if (unsigned === true || provenance !== undefined) continue;
+    context.warn(
+      printable(
+        `${name}: the lock file names no signer and does not say unsigned: true; no signature is demanded of it`,
+      ),
+    );
+  }
 }
 
 async function printSummary(projectRoot: string, context: CliContext): Promise<void> {
