@@ -1,0 +1,12 @@
+export type {
+  ClientCapabilities,
+  InputRequest,
+  InputRequestMethod,
+  InputRequests,
+  InputRequiredResult,
+  InputRequiringMethod,
+  InputResponseRequestParams,
+  InputResponses,
+  JsonObject,
+  JsonValue,
+} from './types.js';
