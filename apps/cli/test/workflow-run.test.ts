@@ -69,6 +69,23 @@ describe('workflow run', () => {
     }
   });
 
+  it('runs the workflow of the guide, whose answer decides what follows', async () => {
+    const shopping = join(root, 'examples/workflows/shopping.yaml');
+    expect(await thv.run(['workflow', 'validate', shopping], { cwd: root })).toMatchObject({
+      code: 0,
+      stdout: expect.not.stringContaining('warning') as string,
+    });
+    const answers = await file('answers.json', { limit: { euros: 30 } });
+    const args = ['--args', '{"prices":[3,8]}', '--servers', join(root, 'examples/servers.yaml'), '--answers', answers];
+    const { code, stdout } = await thv.run(['workflow', 'run', shopping, ...args], { cwd: root });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      goods: 2,
+      results: [{ item: 3, output: { text: expect.stringContaining('4') as string } }, { item: 8 }],
+      order: expect.stringContaining('at most 30 euros') as string,
+    });
+  });
+
   it('passes parameters and variables, and gives one JSON object on request', async () => {
     const path = await file(
       'w.json',
@@ -331,7 +348,10 @@ describe('workflow runs', () => {
     running.child.kill('SIGKILL');
     await running.finished;
     const [interrupted] = await thv.json<{ runId: string; status: string }[]>(['workflow', 'runs', 'list']);
-    expect(interrupted?.status).toBe('running');
+    expect(interrupted).toMatchObject({ status: 'running', interrupted: true });
+    const listed = await thv.run(['workflow', 'runs', 'list']);
+    expect(listed.stdout).toMatch(/ interrupted /);
+    expect(listed.stderr).toContain(`thv workflow runs resume ${interrupted?.runId ?? ''}`);
     await writeFile(gate, '');
     const { code, stdout, stderr } = await thv.exec(['workflow', 'runs', 'resume', interrupted?.runId ?? '']);
     expect({ code, stdout: JSON.parse(stdout || '{}') as object, stderr }).toMatchObject({

@@ -17,6 +17,8 @@ export interface RunSummary {
   /** Until now where the run is not over. */
   readonly durationMs: number;
   readonly error: StoredError | undefined;
+  /** The run is not over and nobody works on it: its process is gone. `resume` goes on with it. */
+  readonly interrupted: boolean;
   /** How often another process took over. */
   readonly recoveries: number;
   /** Key of the principal; the empty text for nobody. */

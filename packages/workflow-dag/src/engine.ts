@@ -311,7 +311,7 @@ class WorkflowEngine implements Engine {
   async status(runId: string): Promise<WorkflowStatus> {
     const { store, clock } = this.#services;
     const record = await this.#record(runId);
-    return statusOf(record, await store.getSteps(runId), await store.getElicitations(runId), clock.now());
+    return statusOf(record, await store.getSteps(runId), await store.getElicitations(runId), clock.now(), this.#owner);
   }
 
   async stats(): Promise<RunStats> {
@@ -325,7 +325,7 @@ class WorkflowEngine implements Engine {
     checkInteger('limit', limit);
     const page = await this.#services.store.listRuns({ ...filter, limit });
     const now = this.#services.clock.now();
-    return { runs: page.runs.map((run) => summarize(run, now)), cursor: page.cursor };
+    return { runs: page.runs.map((run) => summarize(run, now, this.#owner)), cursor: page.cursor };
   }
 
   async cancel(runId: string, reason?: string): Promise<void> {

@@ -4,6 +4,7 @@ import type { WorkflowDefinition } from './definition.js';
 import type { RunStats, RunSummary, WorkflowStatus } from './engine-types.js';
 import { WorkflowError } from './errors.js';
 import type { WorkflowEvent } from './events.js';
+import type { Owner } from './owner.js';
 import { buildPlan } from './plan.js';
 import type { Clock } from './ports.js';
 import type { Run, StepResult, WorkflowResult } from './run-types.js';
@@ -20,7 +21,7 @@ import {
 export const SNAPSHOT_VERSION = 1;
 const POLL_MS = 500;
 
-export function summarize(run: RunRecord, now: number): RunSummary {
+export function summarize(run: RunRecord, now: number, owner: Owner): RunSummary {
   const { id, name, status, createdAt, startedAt, updatedAt, endedAt, error, recoveries, principal, version } = run;
   const durationMs = startedAt === undefined ? 0 : Math.max(0, (endedAt ?? now) - startedAt);
   return {
@@ -33,10 +34,16 @@ export function summarize(run: RunRecord, now: number): RunSummary {
     endedAt,
     durationMs,
     error,
+    interrupted: isInterrupted(run, now, owner),
     recoveries,
     principal,
     version,
   };
+}
+
+function isInterrupted({ status, leaseOwner, leaseExpiresAt }: RunRecord, now: number, owner: Owner): boolean {
+  if (FINAL_STATUSES.includes(status)) return false;
+  return leaseOwner === undefined || (leaseExpiresAt ?? 0) <= now || !owner.isAlive(leaseOwner);
 }
 
 /** How a stored step looks from outside. */
@@ -72,10 +79,11 @@ export function statusOf(
   records: readonly StepRecord[],
   questions: readonly ElicitationRecord[],
   now: number,
+  owner: Owner,
 ): WorkflowStatus {
   const steps = records.filter(({ iteration }) => iteration < 0);
   return {
-    ...summarize(run, now),
+    ...summarize(run, now, owner),
     currentSteps: idsOf(steps, 'running'),
     completedSteps: idsOf(steps, 'completed'),
     failedSteps: idsOf(steps, 'failed'),

@@ -37,12 +37,18 @@ export async function listRuns(flags: ListFlags, context: CliContext): Promise<v
   context.write(
     formatTable(
       ['ID', 'NAME', 'STATUS', 'STARTED', 'TIME'],
-      runs.map((run) => [run.runId, run.name, run.status, ago(run, now), seconds(run.durationMs)]),
+      runs.map((run) => [run.runId, run.name, shown(run), ago(run, now), seconds(run.durationMs)]),
       (cell, column, row) => (column === 2 ? paint(runs[row]?.status, cell, context) : cell),
     ),
   );
+  const [stranded] = runs.filter(({ interrupted }) => interrupted);
+  if (stranded !== undefined)
+    context.note(`To go on with an interrupted run: thv workflow runs resume ${stranded.runId}`);
   if (cursor !== undefined) context.note(`There are more; --limit ${limit * 2} shows them`);
 }
+
+/** A run whose process is gone is stored as it was left. */
+const shown = ({ status, interrupted }: RunSummary): string => (interrupted ? 'interrupted' : status);
 
 function ago({ createdAt }: RunSummary, now: number): string {
   return timeAgo(new Date(createdAt).toISOString(), now);
@@ -63,7 +69,12 @@ export async function showRun(id: string, flags: RunsFlags, context: CliContext)
   const fields: [string, string][] = [
     ['Run', status.runId],
     ['Workflow', status.name],
-    ['Status', status.status],
+    [
+      'Status',
+      status.interrupted
+        ? `interrupted (was ${status.status}); thv workflow runs resume ${status.runId}`
+        : status.status,
+    ],
     ['Started', iso(status.startedAt ?? status.createdAt)],
     ['Ended', iso(status.endedAt)],
     ['Time', seconds(status.durationMs)],
