@@ -139,6 +139,11 @@ describe('thv skill', () => {
       stdout: expect.stringMatching(/^demo: would upgrade sha256:\w+ -> sha256:\w+\n$/) as string,
     });
     expect(await skill(['upgrade', '--fail-on-changes'])).toMatchObject({ code: 2 });
+    expect(await skill(['upgrade', 'demo'], { input: 'n\n', isTty: true })).toMatchObject({
+      code: 0,
+      stdout: 'Upgrade cancelled.\n',
+      stderr: expect.stringMatching(/demo: would upgrade sha256:\w+ -> sha256:\w+[^]*Upgrade skills for/) as string,
+    });
     expect(await skill(['upgrade', 'demo', '-y'])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('demo: upgraded') as string,

@@ -96,26 +96,48 @@ function printSync(result: SyncResult, context: CliContext): void {
 export async function upgradeSkills(names: readonly string[], flags: UpgradeFlags, context: CliContext): Promise<void> {
   const projectRoot = await requireProjectRoot(context, flags.projectRoot);
   const planOnly = flags.preview === true || flags.failOnChanges === true;
-  if (!planOnly && !(await mayGoOn('Upgrade skills', 'Upgrade cancelled.', projectRoot, flags, context))) return;
+  const upgrade = async (preview: boolean): Promise<readonly UpgradeOutcome[]> => {
+    const request = {
+      project_root: projectRoot,
+      ...(names.length > 0 ? { names } : {}),
+      ...(flags.clients ? { clients: flags.clients } : {}),
+      preview,
+      fail_on_changes: flags.failOnChanges ?? false,
+      allow_ref_change: flags.allowRefChange ?? false,
+      allow_signer_change: flags.allowSignerChange ?? false,
+    };
+    return (await withSkills(context, (service) => service.upgrade(request, { signal: context.signal }))).outcomes;
+  };
+  // Who is asked sees the new digests first; where nobody can be asked, the network is left alone.
+  let shown: readonly UpgradeOutcome[] | undefined;
+  const show = async (): Promise<void> => {
+    shown = await upgrade(true);
+    for (const outcome of shown) context.warn(printable(`  ${upgradeLine(outcome, true)}`));
+  };
+  if (!planOnly && !(await mayGoOn('Upgrade skills', 'Upgrade cancelled.', projectRoot, flags, context, show))) return;
   await warnOfUnknownTrust(projectRoot, context);
-  const result = await withSkills(context, (service) =>
-    service.upgrade(
-      {
-        project_root: projectRoot,
-        ...(names.length > 0 ? { names } : {}),
-        ...(flags.clients ? { clients: flags.clients } : {}),
-        preview: flags.preview ?? false,
-        fail_on_changes: flags.failOnChanges ?? false,
-        allow_ref_change: flags.allowRefChange ?? false,
-        allow_signer_change: flags.allowSignerChange ?? false,
-      },
-      { signal: context.signal },
-    ),
-  );
+  const outcomes = await upgrade(flags.preview ?? false);
+  warnOfLateChanges(shown, outcomes, context);
+  const result = { outcomes };
   if (flags.format === 'json') context.json(result);
   else if (result.outcomes.length === 0) context.out("No skills in the project's lock file");
   else for (const outcome of result.outcomes) context.out(printable(upgradeLine(outcome, planOnly)));
   finishUpgrade(result.outcomes, flags, planOnly, context);
+}
+
+/** A tag may move between the question and the answer. */
+function warnOfLateChanges(
+  shown: readonly UpgradeOutcome[] | undefined,
+  outcomes: readonly UpgradeOutcome[],
+  context: CliContext,
+): void {
+  for (const { name, new_digest: digest } of outcomes) {
+    const before = shown?.find((outcome) => outcome.name === name)?.new_digest;
+    if (shown === undefined || before === digest) continue;
+    context.warn(
+      printable(`${name}: moved while you were asked: ${before ?? 'no upgrade'} was shown, now ${digest ?? 'none'}`),
+    );
+  }
 }
 
 function upgradeLine(outcome: UpgradeOutcome, planOnly: boolean): string {
@@ -167,6 +189,7 @@ async function mayGoOn(
   projectRoot: string,
   flags: LockFlags,
   context: CliContext,
+  show?: () => Promise<void>,
 ): Promise<boolean> {
   if (flags.yes) return true;
   await printSummary(projectRoot, context);
@@ -180,6 +203,7 @@ async function mayGoOn(
       },
     );
   }
+  await show?.();
   if (await confirm(`${action} for ${printable(projectRoot)}? [y/N]: `, context)) return true;
   context.out(cancelled);
   return false;
