@@ -231,6 +231,14 @@ describe('directories', () => {
     ]);
   });
 
+  test('a broken front matter hides no other fault, and a repeated field says where it stood first', async () => {
+    const directory = await writeSkillDirectory('hello-skill', { 'SKILL.md': '---\nname: a\nname: b\n---\n' });
+    await symlink('nowhere', join(directory, 'dangling'));
+    const { errors } = await validateSkill(directory);
+    expect(errors.map(({ rule }) => rule)).toEqual(['skill/yaml', 'skill/symlink']);
+    expect(errors[0]).toMatchObject({ line: 3, message: expect.stringContaining('first in line 2') as string });
+  });
+
   test('a relative path and a missing directory are no verdicts', async () => {
     await expect(validateSkill('hello-skill')).rejects.toMatchObject({ code: 'ERR_OCI_SKILLS_ARGUMENT' });
     await expect(validateSkill('/nonexistent/hello-skill')).rejects.toMatchObject({

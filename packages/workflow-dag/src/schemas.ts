@@ -93,12 +93,24 @@ function check(validate: ValidateFunction, value: unknown): readonly SchemaProbl
 
 function problemsOf(errors: readonly ErrorObject[] | null | undefined): readonly SchemaProblem[] {
   const problems = new Map<string, SchemaProblem>();
-  for (const { instancePath, message = 'is invalid', params } of errors ?? []) {
+  for (const { instancePath, message = 'is invalid', params } of withoutAlternatives(errors ?? [])) {
     const problem = { pointer: instancePath, message: `${message}${detail(params)}` };
     problems.set(`${problem.pointer} ${problem.message}`, problem);
     if (problems.size >= MAX_PROBLEMS) break;
   }
   return [...problems.values()];
+}
+
+/** Where none of several alternatives fits, one word about it is enough: the values that are allowed, if any are. */
+function withoutAlternatives(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const chosen = new Map<string, ErrorObject>();
+  for (const { keyword, instancePath } of errors) {
+    if (keyword !== 'anyOf' && keyword !== 'oneOf') continue;
+    const here = errors.filter((error) => error.instancePath === instancePath);
+    const best = here.find((error) => error.keyword === 'enum') ?? here[0];
+    if (best !== undefined) chosen.set(instancePath, best);
+  }
+  return errors.filter((error) => (chosen.get(error.instancePath) ?? error) === error);
 }
 
 function detail(params: Readonly<Record<string, unknown>>): string {

@@ -36,6 +36,19 @@ describe('a broken definition', () => {
   });
 });
 
+describe('what is wrong once', () => {
+  it.each([
+    [
+      'a type that JSON Schema does not have',
+      `${withSteps('- {id: a, tool: b.c}')}parameters: {type: object, properties: {a: {type: strng}}}\n`,
+      1,
+    ],
+    ['a text that is no YAML', '# Title\n\nText: with: colons\n- and a list\n```\ncode: [\n```\n'.repeat(5), 3],
+  ])('is not told many times: %s', (_, source, count) => {
+    expect(validateFile(parseFile(source)).errors).toHaveLength(count);
+  });
+});
+
 describe('a doubtful definition', () => {
   it.each(doubtful.map(([rule, file, message]) => [rule, message, file] as const))(
     'is warned about %s at its place: %s',

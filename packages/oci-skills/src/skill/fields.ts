@@ -53,7 +53,8 @@ class FieldReader {
       prettyErrors: false,
     });
     for (const { code, message, pos } of document.errors.slice(0, MOST_ERRORS)) {
-      this.#report('skill/yaml', advise(code, message, yaml.slice(pos[0])), this.#at(pos[0]));
+      const text = code === 'DUPLICATE_KEY' ? this.#duplicate(yaml, pos[0]) : advise(code, message, yaml.slice(pos[0]));
+      this.#report('skill/yaml', text, this.#at(pos[0]));
     }
     if (document.errors.length > 0) return undefined;
     const root = document.contents;
@@ -63,6 +64,13 @@ class FieldReader {
       return undefined;
     }
     return this.#forbidden(root) ? undefined : this.#fields(root);
+  }
+
+  #duplicate(yaml: string, offset: number): string {
+    const key = /^[^:\n]*/.exec(yaml.slice(offset))?.[0].trim() ?? '';
+    const first = yaml.split('\n').findIndex((line) => line.startsWith(`${key}:`));
+    const where = first < 0 ? '' : `, first in line ${first + 1 + this.#linesBefore}`;
+    return `the field \`${printable(key, 60)}\` stands here again${where}; keep one of them`;
   }
 
   #at(offset: number): Place {

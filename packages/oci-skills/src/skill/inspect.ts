@@ -99,20 +99,21 @@ export function inspectDirectory(
   const tree = checkTree(directory, options.signal);
   const main = tree.files.find(({ path }) => path === 'SKILL.md');
   if (main === undefined) {
-    const validation = { valid: false, errors: [missing(tree.files)], warnings: [] };
-    return { validation, files: tree.files };
+    const errors = [missing(tree.files), ...tree.errors];
+    return { validation: { valid: false, errors, warnings: tree.warnings }, files: tree.files };
   }
   const source = readFileSync(join(directory, 'SKILL.md'));
   const { skill, errors, warnings } = checkSkillFile(source, options);
-  if (skill === undefined) return { validation: { valid: false, errors, warnings }, files: tree.files };
   const all = [...errors, ...tree.errors];
+  const advice = [...warnings, ...tree.warnings];
+  if (skill === undefined) return { validation: { valid: false, errors: all, warnings: advice }, files: tree.files };
   const expected = basename(directory);
   if (skill.name !== '' && skill.name !== expected) {
     const message = `\`name\` is \`${printable(skill.name)}\` but the directory is \`${printable(expected)}\`; give both one name`;
     all.push({ rule: 'skill/name-directory', severity: 'error', message, file: 'SKILL.md', ...placeOfName(source) });
   }
   return {
-    validation: { valid: all.length === 0, skill, errors: all, warnings: [...warnings, ...tree.warnings] },
+    validation: { valid: all.length === 0, skill, errors: all, warnings: advice },
     files: tree.files,
   };
 }

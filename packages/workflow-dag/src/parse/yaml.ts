@@ -39,6 +39,7 @@ export interface Documents {
 }
 
 const START: Place = { line: 1, column: 1 };
+const MAX_SYNTAX_ERRORS = 3;
 
 /** Reads YAML 1.2 of the core schema, or JSON, with the place of every value. Never throws. */
 export function readDocuments(text: string, limits: TextLimits = TEXT_LIMITS): Documents {
@@ -113,7 +114,8 @@ class TreeReader {
   }
 
   read(): { readonly tree: Tree | undefined; readonly issues: readonly Issue[] } {
-    for (const error of this.#document.errors) {
+    // What follows the first errors mostly follows from them.
+    for (const error of this.#document.errors.slice(0, MAX_SYNTAX_ERRORS)) {
       const place = this.#place(error.pos[0]) ?? START;
       this.#issues.push(
         issue('workflow/syntax', `the file is no YAML: ${error.message}`, place, 'correct the text at this place'),
