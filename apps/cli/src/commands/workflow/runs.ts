@@ -41,7 +41,7 @@ export async function listRuns(flags: ListFlags, context: CliContext): Promise<v
       (cell, column, row) => (column === 2 ? paint(runs[row]?.status, cell, context) : cell),
     ),
   );
-  const [stranded] = runs.filter(({ interrupted }) => interrupted);
+  const stranded = runs.find(({ interrupted }) => interrupted);
   if (stranded !== undefined)
     context.note(`To go on with an interrupted run: thv workflow runs resume ${stranded.runId}`);
   if (cursor !== undefined) context.note(`There are more; --limit ${limit * 2} shows them`);
