@@ -21,7 +21,8 @@ export async function startThv(set) {
     env[`XDG_${kind}_HOME`] = join(home, kind.toLowerCase());
     mkdirSync(env[`XDG_${kind}_HOME`]);
   }
-  const fixture = [process.execPath, `${root}fixture/${set.fixture}`];
+  const [program, ...rest] = set.fixture;
+  const fixture = [process.execPath, `${root}fixture/${program}`, ...rest];
   const args = [thv, 'run', '--foreground', '--name', 'conformance', ...set.options, '--', ...fixture];
   return serve(args, env, () => rmSync(home, { recursive: true, force: true, maxRetries: 3 }));
 }

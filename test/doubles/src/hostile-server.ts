@@ -42,6 +42,8 @@ export interface HostileScript {
   readonly silentMethods?: readonly string[];
   readonly refuseSubscribe?: boolean;
   readonly toolsPerPage?: number;
+  /** A file to which every process of the server appends a line for each message that it receives. */
+  readonly journal?: string;
   /** Never reads its input. */
   readonly readNothing?: boolean;
   readonly closeStdoutAtStart?: boolean;

@@ -16,9 +16,15 @@ export {
 export type { Departure, HostileBytes } from './hostile-clients.js';
 export { hostileServer, hostileServerInShell, hostileServerPath, losslessResult } from './hostile-server.js';
 export type { Command, CrashPoint, HostileScript } from './hostile-server.js';
+export { readJournal } from './journal.js';
+export type { JournalEntry } from './journal.js';
 export { openSession, readAll, send } from './mcp-session.js';
 export type { McpSession, OpenResponse, ReadResponse, RpcMessage, SendOptions, SessionOptions } from './mcp-session.js';
-export { officialClients } from './official-clients.js';
+export { answerRounds, askModern, modernRequest, openModern } from './modern-client.js';
+export type { ModernOptions, ModernParams, Round, Rounds } from './modern-client.js';
+export { modernServer, modernServerPath } from './modern-server.js';
+export type { ModernScript, ModernStatistics } from './modern-server.js';
+export { eraClients, officialClients } from './official-clients.js';
 export type { OfficialClient, Person } from './official-clients.js';
 export {
   cpuNanoseconds,
@@ -32,6 +38,8 @@ export {
 export type { ProcessRow } from './processes.js';
 export { openRawConnection, postText, targetOf } from './raw-connection.js';
 export type { RawConnection, RawHead, RawResponse, Target } from './raw-connection.js';
+export { openRoundRobin } from './round-robin.js';
+export type { RoundRobin } from './round-robin.js';
 export { createSseReader } from './sse-reader.js';
 export type { SseEvent, SseReader } from './sse-reader.js';
 export { openTemporaryHome, withTemporaryHome } from './temporary-home.js';

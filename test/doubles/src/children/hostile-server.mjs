@@ -2,6 +2,7 @@
 // The script comes as JSON in the first argument or in HOSTILE_SCRIPT; README.md explains every field and tool.
 // Plain Node, no SDK: what it writes is exactly what the script says.
 import { spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createOutput, die } from './output.mjs';
 import { listTools, runTool } from './tools.mjs';
@@ -115,6 +116,10 @@ function idTextOf(message, line) {
 
 function receive(line) {
   const message = JSON.parse(line);
+  if (script.journal !== undefined) {
+    const { method, params } = message;
+    appendFileSync(script.journal, `${JSON.stringify({ pid: process.pid, method, name: params?.name })}\n`);
+  }
   if (message.method === undefined) {
     state.asked.get(message.id)?.(message);
     state.asked.delete(message.id);

@@ -31,6 +31,13 @@ function ask(state, method, params, timeoutMs) {
   });
 }
 
+/** One after the other: each question waits for the answer to the one before. */
+async function inTurn(items, action) {
+  const results = [];
+  for (const item of items) results.push(await action(item));
+  return results;
+}
+
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function progress(state, message, args) {
@@ -147,7 +154,8 @@ const tools = {
   progress,
   ask: async (state, { id }, args) => {
     const requests = args.requests ?? [{ method: args.method, params: args.params }];
-    const answers = await Promise.all(requests.map(({ method, params }) => ask(state, method, params, args.timeoutMs)));
+    const put = ({ method, params }) => ask(state, method, params, args.timeoutMs);
+    const answers = args.sequential === true ? await inTurn(requests, put) : await Promise.all(requests.map(put));
     state.output.result(id, text(JSON.stringify(args.requests === undefined ? answers[0] : answers)));
   },
   stats: (state, { id }) => state.output.result(id, text(JSON.stringify(statistics(state)))),
