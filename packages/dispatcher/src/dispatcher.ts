@@ -4,10 +4,11 @@ import { DispatcherError } from './errors.js';
 import { Drops } from './drops.js';
 import { EventLog } from './event-log.js';
 import { FlowGuard } from './flow-guard.js';
-import type { Mode, ModeContext, Origin, Taken } from './mode.js';
+import type { ListenFilter, Listener, Listening } from './listeners.js';
+import type { Mode, ModeContext, Origin, ServerAgreement, Taken } from './mode.js';
 import { settingsFrom } from './options.js';
 import type { DispatcherOptions, DispatcherSettings } from './options.js';
-import { SHUTDOWN } from './outcome.js';
+import { SESSION_REQUIRED, SHUTDOWN } from './outcome.js';
 import type { Failure, Reply } from './outcome.js';
 import { SessionMode } from './pool.js';
 import { ResumableReply } from './resume.js';
@@ -52,6 +53,13 @@ export interface Dispatcher {
    * `stderrTail`, the last lines that a process wrote before it ended
    */
   ready(): Promise<void>;
+  /** What a shared backend agreed on in its handshake, which is made where it was not; or why there is none. */
+  agreement(): Promise<ServerAgreement | Failure>;
+  /**
+   * Subscribes a client of 2026-07-28 to changes at a shared backend. It shares the subscriptions of the sessions: the
+   * backend hears of the first and of the last one for each URI.
+   */
+  listen(filter: ListenFilter, listener: Listener): Promise<Listening | Failure>;
   /** The live session with that id that belongs to the principal; the look counts as activity. */
   session(id: string, principal?: Principal): ClientSession | undefined;
   /** Why no request can be taken now: the backend is down, or everything is shutting down. */
@@ -133,6 +141,16 @@ class DispatcherCore implements Dispatcher, ModeContext {
     throw new DispatcherError('ERR_DISPATCHER_HANDSHAKE', `The MCP server is not ready: ${failure.message}`, {
       details: { ...failure, stderrTail: this.#mode.stderrTail },
     });
+  }
+
+  async agreement(): Promise<ServerAgreement | Failure> {
+    if (this.#closing !== undefined) return SHUTDOWN;
+    return (await this.#mode.agreement?.()) ?? SESSION_REQUIRED;
+  }
+
+  async listen(filter: ListenFilter, listener: Listener): Promise<Listening | Failure> {
+    if (this.#closing !== undefined) return SHUTDOWN;
+    return (await this.#mode.listen?.(filter, listener)) ?? SESSION_REQUIRED;
   }
 
   session(id: string, principal?: Principal): ClientSession | undefined {

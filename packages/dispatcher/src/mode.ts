@@ -2,6 +2,7 @@ import type { Message, Principal } from '@thv/transport';
 import type { DeadlineWheel } from './deadlines.js';
 import type { Drops } from './drops.js';
 import type { DispatcherSettings } from './options.js';
+import type { ListenFilter, Listener, Listening } from './listeners.js';
 import type { Failure, Reply } from './outcome.js';
 import type { ClientSession, SessionTable } from './sessions.js';
 
@@ -10,6 +11,16 @@ export interface Origin {
   /** A live session, as `dispatcher.session()` answers it. */
   readonly session: ClientSession | undefined;
   readonly principal: Principal | undefined;
+  /** The end of the client's connection cancels the request, as 2026-07-28 demands. @defaultValue false */
+  readonly cancelWhenGone?: boolean;
+}
+
+/** What a server said of itself in its handshake. */
+export interface ServerAgreement {
+  readonly protocolVersion: string;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly serverInfo: Readonly<Record<string, unknown>> | undefined;
+  readonly instructions: string | undefined;
 }
 
 /** What became of a message without an answer. */
@@ -34,6 +45,10 @@ export interface Mode {
   start(signal?: AbortSignal): Promise<void>;
   /** Makes sure that the backend answers, where there is one before any client. */
   ready(): Promise<Failure | undefined>;
+  /** What the shared handshake agreed on; makes it where it was not made. */
+  agreement?(): Promise<ServerAgreement | Failure>;
+  /** Subscribes a client that has no session. */
+  listen?(filter: ListenFilter, listener: Listener): Promise<Listening | Failure>;
   /** What the shared backend wrote to stderr before it went away. */
   readonly stderrTail: readonly string[];
   initialize(message: Message, reply: Reply, origin: Origin): void;

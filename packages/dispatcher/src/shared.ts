@@ -5,13 +5,15 @@ import { Handshake } from './handshake.js';
 import type { Agreement, HandshakeResult } from './handshake.js';
 import { createLane } from './lanes.js';
 import { LogLevelReconciler, rankOf, setLevelRequest } from './log-level.js';
-import type { Mode, ModeContext, Origin, Taken } from './mode.js';
-import { startFailure, tooManySessions } from './outcome.js';
+import { ListenEntry, honouredBy } from './listeners.js';
+import type { ListenFilter, Listener, Listening } from './listeners.js';
+import type { Mode, ModeContext, Origin, ServerAgreement, Taken } from './mode.js';
+import { startFailure, tooManySessions, unavailable } from './outcome.js';
 import type { Failure, Outcome, Reply } from './outcome.js';
 import { ServerRequests } from './server-requests.js';
 import { ClientSession, paramsOf, principalKey } from './sessions.js';
 import { Subscriptions } from './subscriptions.js';
-import { stringIn } from './revision.js';
+import { objectIn, stringIn } from './revision.js';
 import { Upstream } from './upstream.js';
 import type { Waiter } from './waiters.js';
 import type { Connection, Message } from '@thv/transport';
@@ -22,6 +24,17 @@ const LIST_CHANGED = new Map([
   ['notifications/prompts/list_changed', 'prompts'],
 ]);
 
+const MAX_LISTENERS = 1024;
+
+const TOO_MANY_LISTENERS: Failure = {
+  reason: 'busy',
+  status: 503,
+  code: INTERNAL_ERROR,
+  message: `More than ${MAX_LISTENERS} subscriptions are open`,
+  data: { reason: 'too-many-subscriptions' },
+  retryAfterMs: 5000,
+};
+
 /** One backend for all clients. Nothing is ever guessed: what cannot be attributed reaches nobody. */
 export class SharedMode implements Mode {
   readonly #context: ModeContext;
@@ -31,6 +44,7 @@ export class SharedMode implements Mode {
   readonly #logLevel: LogLevelReconciler;
   readonly #serverRequests: ServerRequests;
   readonly #lane = createLane();
+  readonly #listeners = new Set<ListenEntry>();
   #starting: Promise<void> | undefined;
   #restarts = -1;
   /** What the sessions of the backend's earlier life agreed on. */
@@ -76,6 +90,28 @@ export class SharedMode implements Mode {
     };
   }
 
+  async agreement(): Promise<ServerAgreement | Failure> {
+    const failure = await this.ready();
+    if (failure !== undefined) return failure;
+    const { agreement } = this.#handshake;
+    return agreement === undefined ? unavailable(0) : serverAgreement(agreement);
+  }
+
+  async listen(filter: ListenFilter, listener: Listener): Promise<Listening | Failure> {
+    if (this.#listeners.size >= MAX_LISTENERS) return TOO_MANY_LISTENERS;
+    const agreement = await this.agreement();
+    if ('reason' in agreement) return agreement;
+    const entry = new ListenEntry(listener, honouredBy(agreement.capabilities, filter));
+    this.#listeners.add(entry);
+    await this.#subscribeAll(entry);
+    return {
+      get honoured() {
+        return entry.honoured;
+      },
+      close: () => this.#endListener(entry),
+    };
+  }
+
   initialize(message: Message, reply: Reply, origin: Origin): void {
     const { agreement } = this.#handshake;
     if (agreement !== undefined) {
@@ -93,9 +129,10 @@ export class SharedMode implements Mode {
     });
   }
 
-  request(message: Message, reply: Reply, { session }: Origin): void {
+  request(message: Message, reply: Reply, { session, cancelWhenGone = false }: Origin): void {
     const waiter = this.#upstream.admit(session ?? createLane(), message, reply, this.#hooksFor(message, session));
     if (waiter === undefined) return;
+    if (cancelWhenGone) reply.onGone = () => this.#upstream.cancel(waiter, { reason: 'The client is gone' });
     if (this.#handshake.agreement !== undefined) this.#route(waiter, session);
     else if (this.#upstream.refusal() === undefined) void this.#afterHandshake(waiter, session);
     else this.#upstream.dispatch(waiter);
@@ -148,8 +185,30 @@ export class SharedMode implements Mode {
   }
 
   async close(): Promise<void> {
+    for (const entry of this.#listeners) {
+      entry.ended = true;
+      entry.listener.end(true);
+    }
+    this.#listeners.clear();
     this.#serverRequests.close();
     await this.#upstream.close();
+  }
+
+  /** What the backend refuses is not honoured. */
+  async #subscribeAll(entry: ListenEntry): Promise<void> {
+    const uris = entry.honoured.resourceSubscriptions ?? [];
+    if (uris.length === 0) return;
+    const taken = await Promise.all(uris.map((uri) => this.#subscriptions.join(uri, entry)));
+    const { resourceSubscriptions: _all, ...flags } = entry.honoured;
+    const kept = uris.filter((_, index) => taken[index]);
+    entry.honoured = kept.length === 0 ? flags : { ...flags, resourceSubscriptions: kept };
+  }
+
+  #endListener(entry: ListenEntry): void {
+    if (entry.ended) return;
+    entry.ended = true;
+    this.#listeners.delete(entry);
+    this.#subscriptions.purge(entry);
   }
 
   /** Why the backend did not start; a restart of it may have worked meanwhile. */
@@ -279,7 +338,7 @@ export class SharedMode implements Mode {
   #receiveNotification(message: Message, waiter: Waiter | undefined): void {
     const method = message.method ?? '';
     if (LIST_CHANGED.has(method)) {
-      for (const session of this.#context.sessions) this.#context.deliver(session, message, { key: method });
+      this.#listChanged(method, message);
     } else if (method === 'notifications/resources/updated') {
       this.#resourceUpdated(message);
     } else if (waiter !== undefined && waiter.reply.streams) {
@@ -288,6 +347,11 @@ export class SharedMode implements Mode {
       const reason = method === 'notifications/message' ? 'unattributed-log' : 'unattributed-notification';
       this.#context.drops.add(reason, message);
     }
+  }
+
+  #listChanged(method: string, message: Message): void {
+    for (const session of this.#context.sessions) this.#context.deliver(session, message, { key: method });
+    for (const entry of this.#listeners) if (entry.wantsListChanged(method)) entry.listener.send(message);
   }
 
   /** The backend runs at the most verbose level of all; each session hears what it asked for. */
@@ -300,8 +364,13 @@ export class SharedMode implements Mode {
   #resourceUpdated(message: Message): void {
     const uri = stringIn(paramsOf(message), 'uri') ?? '';
     let delivered = false;
-    for (const session of this.#subscriptions.subscribers(uri)) {
-      delivered = this.#context.deliver(session, message, { key: `updated ${uri}` }) || delivered;
+    for (const subscriber of this.#subscriptions.subscribers(uri)) {
+      if (subscriber instanceof ListenEntry) {
+        subscriber.listener.send(message);
+        delivered = true;
+      } else if (subscriber instanceof ClientSession) {
+        delivered = this.#context.deliver(subscriber, message, { key: `updated ${uri}` }) || delivered;
+      }
     }
     if (!delivered) this.#context.drops.add('no-subscriber', message);
   }
@@ -333,10 +402,19 @@ export class SharedMode implements Mode {
     await this.#subscriptions.restore();
     for (const [method, capability] of LIST_CHANGED) {
       if (!advertises(result.agreement, capability)) continue;
-      const message = buildNotification(method);
-      for (const session of this.#context.sessions) this.#context.deliver(session, message, { key: method });
+      this.#listChanged(method, buildNotification(method));
     }
   }
+}
+
+function serverAgreement({ message, protocolVersion, capabilities }: Agreement): ServerAgreement {
+  const result = objectIn(message.json(), 'result');
+  return {
+    protocolVersion,
+    capabilities,
+    serverInfo: result === undefined ? undefined : objectIn(result, 'serverInfo'),
+    instructions: stringIn(result, 'instructions'),
+  };
 }
 
 function advertises(agreement: Agreement, capability: string): boolean {

@@ -1,9 +1,15 @@
 import { createKeyedMutex } from '@thv/transport';
 import { buildRequest, buildResult } from './build.js';
 import type { Outcome } from './outcome.js';
-import type { ClientSession } from './sessions.js';
 import type { Upstream } from './upstream.js';
 import type { Waiter } from './waiters.js';
+
+/** Who may subscribe: a session, or a listener of the newer era. */
+export interface Subscriber {
+  readonly ended: boolean;
+  /** URIs, kept by {@link Subscriptions}. */
+  subscriptions: Set<string> | undefined;
+}
 
 /**
  * Which sessions want to hear of which resource. The backend sees the first subscriber come and the last one go; a
@@ -14,15 +20,15 @@ export class Subscriptions {
   readonly #upstream: Upstream;
   readonly #dedupe: boolean;
   readonly #lock = createKeyedMutex();
-  readonly #byUri = new Map<string, Set<ClientSession>>();
+  readonly #byUri = new Map<string, Set<Subscriber>>();
 
   constructor(upstream: Upstream, dedupe: boolean) {
     this.#upstream = upstream;
     this.#dedupe = dedupe;
   }
 
-  /** The sessions that want to hear of a resource. */
-  subscribers(uri: string): Iterable<ClientSession> {
+  /** Who wants to hear of a resource. */
+  subscribers(uri: string): Iterable<Subscriber> {
     return this.#byUri.get(uri) ?? [];
   }
 
@@ -31,7 +37,7 @@ export class Subscriptions {
   }
 
   /** Serves `resources/subscribe` of a session. */
-  async subscribe(waiter: Waiter, uri: string, session: ClientSession): Promise<void> {
+  async subscribe(waiter: Waiter, uri: string, session: Subscriber): Promise<void> {
     const release = await this.#lock.lock(uri);
     try {
       if (waiter.done) return;
@@ -52,8 +58,28 @@ export class Subscriptions {
     }
   }
 
+  /** Adds a subscriber that sent no request of its own; false where the backend refuses. */
+  async join(uri: string, subscriber: Subscriber): Promise<boolean> {
+    const release = await this.#lock.lock(uri);
+    try {
+      if (subscriber.ended) return false;
+      if (!this.#dedupe || !this.#byUri.has(uri)) {
+        const outcome = await this.#upstream.call(buildRequest('resources/subscribe', { uri }));
+        if (outcome.kind !== 'answer' || outcome.message.isError) return false;
+      }
+      if (subscriber.ended) {
+        await this.#unsubscribeIfUnused(uri);
+        return false;
+      }
+      this.#add(uri, subscriber);
+      return true;
+    } finally {
+      release();
+    }
+  }
+
   /** Serves `resources/unsubscribe` of a session. The client has left whatever the backend says. */
-  async unsubscribe(waiter: Waiter, uri: string, session: ClientSession): Promise<void> {
+  async unsubscribe(waiter: Waiter, uri: string, session: Subscriber): Promise<void> {
     const release = await this.#lock.lock(uri);
     try {
       if (waiter.done) return;
@@ -65,7 +91,7 @@ export class Subscriptions {
   }
 
   /** Takes a session out of everything it subscribed to, and tells the backend where it was the last. */
-  purge(session: ClientSession): void {
+  purge(session: Subscriber): void {
     const uris = [...(session.subscriptions ?? [])];
     for (const uri of uris) void this.#purgeOne(uri, session);
   }
@@ -84,7 +110,7 @@ export class Subscriptions {
     );
   }
 
-  async #purgeOne(uri: string, session: ClientSession): Promise<void> {
+  async #purgeOne(uri: string, session: Subscriber): Promise<void> {
     const release = await this.#lock.lock(uri);
     try {
       if (this.#remove(uri, session)) await this.#unsubscribe(uri);
@@ -113,7 +139,7 @@ export class Subscriptions {
     this.#upstream.settle(waiter, { kind: 'answer', message: buildResult(waiter.message.idText ?? '0', {}) });
   }
 
-  #add(uri: string, session: ClientSession): void {
+  #add(uri: string, session: Subscriber): void {
     const sessions = this.#byUri.get(uri);
     if (sessions === undefined) this.#byUri.set(uri, new Set([session]));
     else sessions.add(session);
@@ -121,7 +147,7 @@ export class Subscriptions {
   }
 
   /** True when the session was there and nobody is left. */
-  #remove(uri: string, session: ClientSession): boolean {
+  #remove(uri: string, session: Subscriber): boolean {
     session.subscriptions?.delete(uri);
     const sessions = this.#byUri.get(uri);
     if (sessions === undefined || !sessions.delete(session) || sessions.size > 0) return false;

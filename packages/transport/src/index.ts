@@ -9,6 +9,8 @@ export { openListener } from './http/listener.js';
 export type { Listener, ListenerOptions } from './http/listener.js';
 export { createOriginPolicy, isLoopback } from './http/origin.js';
 export type { OriginPolicy, OriginPolicyOptions } from './http/origin.js';
+export { editMembers } from './json/edit.js';
+export type { MemberEdits } from './json/edit.js';
 export { splitArray } from './json/split-array.js';
 export { createKeyedMutex } from './keyed-mutex.js';
 export type { KeyedMutex } from './keyed-mutex.js';
