@@ -1,8 +1,8 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes as systemRandom } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hash, randomBytes as systemRandom } from 'node:crypto';
 import { MrtrError } from '../errors.js';
 import { canonicalJson, isObject } from '../json.js';
 import type { JsonObject, JsonValue } from '../types.js';
-import { createKeyRing } from './keyring.js';
+import { VERSION, createKeyRing } from './keyring.js';
 import type { DerivedKey, StateKey } from './keyring.js';
 import type { StateStore } from './store.js';
 
@@ -118,10 +118,12 @@ interface Claims {
   readonly h?: string;
 }
 
-const VERSION = 'thv1';
 const CIPHER = 'aes-256-gcm';
 const NONCE = 12;
 const TAG = 16;
+/** Bytes of an id. */
+const ID = 12;
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const MAX_TOKEN = 64 * 1024;
 const TOKEN = /^thv1\.([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]+)$/;
 
@@ -165,9 +167,11 @@ class Codec implements StateCodec {
     const { active } = this.#ring;
     const issued = now();
     const flowEnds = position?.flowExpiresAt ?? issued + flowTtlMs;
+    // One call for three values: each call costs as much as the cipher itself.
+    const random = Buffer.from(this.#options.randomBytes(NONCE + 2 * ID));
     const claims: Claims = {
-      f: position?.flow ?? this.#id(),
-      j: this.#id(),
+      f: position?.flow ?? random.toString('base64url', NONCE + ID),
+      j: random.toString('base64url', NONCE, NONCE + ID),
       r: position?.round ?? 1,
       i: issued,
       e: Math.min(issued + ttlMs, flowEnds),
@@ -178,7 +182,7 @@ class Codec implements StateCodec {
       a: binding.audience,
       s: payload,
     };
-    const token = this.#encrypt(JSON.stringify(claims), active);
+    const token = this.#encrypt(JSON.stringify(claims), active, random.subarray(0, NONCE));
     if (token.length <= softMaxBytes) return token;
     if (this.#store !== undefined) return this.#park(this.#store, token, claims, active);
     if (token.length <= hardMaxBytes) return token;
@@ -234,7 +238,7 @@ class Codec implements StateCodec {
       throw new MrtrError('ERR_MRTR_STORE', 'The state could not be stored', { cause });
     }
     const { s: _payload, ...rest } = claims;
-    return this.#encrypt(JSON.stringify({ ...rest, h: handle }), key);
+    return this.#encrypt(JSON.stringify({ ...rest, h: handle }), key, this.#options.randomBytes(NONCE));
   }
 
   async #load(handle: string): Promise<string | undefined> {
@@ -245,14 +249,9 @@ class Codec implements StateCodec {
     }
   }
 
-  #id(): string {
-    return Buffer.from(this.#options.randomBytes(12)).toString('base64url');
-  }
-
-  #encrypt(text: string, key: DerivedKey): string {
-    const nonce = this.#options.randomBytes(NONCE);
+  #encrypt(text: string, key: DerivedKey, nonce: Uint8Array): string {
     const cipher = createCipheriv(CIPHER, key.seal, nonce);
-    cipher.setAAD(Buffer.from(`${VERSION}.${key.id}`));
+    cipher.setAAD(key.header);
     const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
     return `${VERSION}.${key.id}.${body.toString('base64url')}`;
   }
@@ -265,18 +264,27 @@ class Codec implements StateCodec {
     if (this.#options.now() > key.notAfter) return rejected('expired-key');
     const body = Buffer.from(parts[2] ?? '', 'base64url');
     // One token, one spelling: the last character may carry bits that no byte has.
-    if (body.length <= NONCE + TAG || body.toString('base64url') !== parts[2]) return rejected('malformed');
+    if (body.length <= NONCE + TAG || !isOnlySpelling(parts[2] ?? '')) return rejected('malformed');
     try {
       const decipher = createDecipheriv(CIPHER, key.seal, body.subarray(0, NONCE), { authTagLength: TAG });
-      decipher.setAAD(Buffer.from(`${VERSION}.${key.id}`));
+      decipher.setAAD(key.header);
       decipher.setAuthTag(body.subarray(body.length - TAG));
-      const text = decipher.update(body.subarray(NONCE, body.length - TAG), undefined, 'utf8') + decipher.final('utf8');
-      const claims: unknown = JSON.parse(text);
+      const plain = decipher.update(body.subarray(NONCE, body.length - TAG));
+      decipher.final();
+      const claims: unknown = JSON.parse(plain.toString('utf8'));
       return isObject(claims) ? { claims: claims as unknown as Claims, key } : rejected('malformed');
     } catch {
       return rejected('tampered');
     }
   }
+}
+
+/** True where the bits of the last character that belong to no byte are 0, and no character is alone. */
+function isOnlySpelling(text: string): boolean {
+  const spare = text.length % 4;
+  if (spare === 0) return true;
+  const last = ALPHABET.indexOf(text.at(-1) ?? '');
+  return spare !== 1 && last % (spare === 2 ? 16 : 4) === 0;
 }
 
 const rejected = (reason: RejectReason): RejectedState => ({ kind: 'rejected', reason });
@@ -287,5 +295,5 @@ const ownerOf = (principal: StatePrincipal | undefined, key: DerivedKey): string
 
 function digestOf(params: JsonObject): string {
   const { _meta, inputResponses, requestState, ...rest } = params;
-  return createHash('sha256').update(canonicalJson(rest)).digest('base64url');
+  return hash('sha256', canonicalJson(rest), 'base64url');
 }
