@@ -1,6 +1,5 @@
-import { spliceMessage } from '@thv/transport';
+import { buildNotification, buildRequest, buildResult, spliceMessage } from '@thv/transport';
 import type { Message } from '@thv/transport';
-import { buildNotification, buildRequest, buildResult } from './build.js';
 import { INTERNAL_ERROR } from './codes.js';
 import type { DispatcherSettings } from './options.js';
 import { TIMED_OUT } from './outcome.js';

@@ -1,4 +1,4 @@
-import { buildRequest } from './build.js';
+import { buildRequest } from '@thv/transport';
 import type { Outcome } from './outcome.js';
 import type { ClientSession } from './sessions.js';
 

@@ -1,5 +1,5 @@
+import { buildError } from '@thv/transport';
 import type { Message } from '@thv/transport';
-import { buildError } from './build.js';
 import { INTERNAL_ERROR, INVALID_REQUEST, SESSION_NOT_FOUND, TIMEOUT } from './codes.js';
 import type { ClientSession } from './sessions.js';
 
@@ -16,7 +16,9 @@ export interface Failure {
     | 'handshake'
     | 'shutdown'
     | 'session-required'
-    | 'session-ended';
+    | 'session-ended'
+    /** Refused for what it is, before the server had it. */
+    | 'refused';
   /** HTTP status where nothing was sent yet. */
   readonly status: number;
   readonly code: number;

@@ -1,5 +1,5 @@
+import { buildResult } from '@thv/transport';
 import type { Connection, Message } from '@thv/transport';
-import { buildResult } from './build.js';
 import { cancelledKey } from './cancel.js';
 import { agreementFrom } from './handshake.js';
 import { createLane } from './lanes.js';

@@ -1,6 +1,5 @@
-import { idKey } from '@thv/transport';
+import { buildError, buildNotification, idKey } from '@thv/transport';
 import type { Message } from '@thv/transport';
-import { buildError, buildNotification } from './build.js';
 import { cancelledKey } from './cancel.js';
 import { clientAllows } from './capabilities.js';
 import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND } from './codes.js';

@@ -1,4 +1,4 @@
-import { buildError, buildNotification, buildResult } from './build.js';
+import { buildError, buildNotification, buildResult } from '@thv/transport';
 import { cancelledKey } from './cancel.js';
 import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND } from './codes.js';
 import { Handshake } from './handshake.js';

@@ -1,5 +1,4 @@
-import { createKeyedMutex } from '@thv/transport';
-import { buildRequest, buildResult } from './build.js';
+import { buildRequest, buildResult, createKeyedMutex } from '@thv/transport';
 import type { Outcome } from './outcome.js';
 import type { Upstream } from './upstream.js';
 import type { Waiter } from './waiters.js';

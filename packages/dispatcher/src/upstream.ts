@@ -1,7 +1,6 @@
-import { idKey, spliceMessage } from '@thv/transport';
+import { buildNotification, idKey, spliceMessage } from '@thv/transport';
 import type { Clock, Connection, ConnectionDown, Message } from '@thv/transport';
 import { metaValue, withMeta } from './attribution.js';
-import { buildNotification } from './build.js';
 import type { DeadlineWheel } from './deadlines.js';
 import { FairQueue, createLane } from './lanes.js';
 import type { Lane } from './lanes.js';

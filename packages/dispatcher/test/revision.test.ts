@@ -1,7 +1,7 @@
+import { buildResult } from '@thv/transport';
 import { afterEach, describe, expect, it } from 'vitest';
 import { classify } from '../src/index.js';
 import type { ModernEdge } from '../src/http/index.js';
-import { buildResult } from '../src/build.js';
 import { message } from './support/client.js';
 import { BOTH, initializeBody, post } from './support/http.js';
 import type { Endpoint } from './support/http.js';

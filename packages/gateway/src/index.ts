@@ -1,1 +1,13 @@
-export {};
+export { GatewayError } from './errors.js';
+export type { GatewayErrorCode } from './errors.js';
+export { createGatewayHandler } from './handler.js';
+export type { GatewayHandler, GatewayStats } from './handler.js';
+export { createLegacyFacade } from './legacy/facade.js';
+export type { LegacyFacadeOptions } from './legacy/facade.js';
+export type { LeaseLimits } from './lease/pool.js';
+export { createModernEdge } from './modern/edge.js';
+export type { ModernEdgeOptions, OpenModernEdge } from './modern/edge.js';
+export type { ConnectRequest, GatewayOptions } from './options.js';
+export { probeEra } from './probe/probe.js';
+export type { Era, ProbeOptions, ProbedConnection, Verdict } from './probe/probe.js';
+export type { ModernServer, ServerDescription } from './server.js';

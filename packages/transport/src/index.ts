@@ -1,3 +1,4 @@
+export { buildError, buildNotification, buildRequest, buildResult } from './build-message.js';
 export { systemClock } from './clock.js';
 export { formatDuration, parseDuration } from './duration.js';
 export { TransportError } from './errors.js';

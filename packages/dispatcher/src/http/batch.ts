@@ -1,5 +1,5 @@
 import type { Message } from '@thv/transport';
-import { errorBytes } from '../build.js';
+import { errorBytes } from '../error-bytes.js';
 import { failureError } from '../outcome.js';
 import type { Outcome, Reply } from '../outcome.js';
 import type { FrameFilter } from './writer.js';

@@ -1,6 +1,6 @@
 import { TransportError, parseMessage, splitArray } from '@thv/transport';
 import type { Message, Principal, Refusal } from '@thv/transport';
-import { errorBytes } from '../build.js';
+import { errorBytes } from '../error-bytes.js';
 import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, UNSUPPORTED_VERSION } from '../codes.js';
 import type { Dispatcher } from '../dispatcher.js';
 import { BUSY } from '../outcome.js';

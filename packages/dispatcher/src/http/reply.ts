@@ -1,5 +1,5 @@
 import type { Message } from '@thv/transport';
-import { errorBytes } from '../build.js';
+import { errorBytes } from '../error-bytes.js';
 import { INTERNAL_ERROR } from '../codes.js';
 import { failureMessage } from '../outcome.js';
 import type { Failure, Outcome, Reply } from '../outcome.js';
@@ -26,6 +26,7 @@ const DROPPED = { code: INTERNAL_ERROR, message: 'The response was withheld', da
 const ADMISSION: ReadonlySet<Failure['reason']> = new Set([
   'busy',
   'duplicate-id',
+  'refused',
   'session-required',
   'spawn-failed',
   'too-many-sessions',

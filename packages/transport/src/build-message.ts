@@ -1,5 +1,5 @@
-import { parseMessage } from '@thv/transport';
-import type { Message } from '@thv/transport';
+import type { Message } from './message.js';
+import { parseMessage } from './parse-message.js';
 
 const toMessage = (text: string): Message => parseMessage(Buffer.from(text));
 
@@ -18,18 +18,3 @@ export const buildResult = (idText: string, result: unknown): Message =>
 /** An error response under an id given as JSON text. */
 export const buildError = (idText: string, error: { code: number; message: string; data?: unknown }): Message =>
   toMessage(`{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify(error)}}`);
-
-/**
- * The bytes of an error response. Without an id the member is left out: `"id":null` is no valid MCP message and
- * breaks strict clients.
- */
-export function errorBytes(
-  error: { readonly code: number; readonly message: string; readonly data?: unknown },
-  idText?: string,
-): Buffer {
-  const { code, message, data } = error;
-  const body = JSON.stringify(data === undefined ? { code, message } : { code, message, data });
-  return Buffer.from(
-    idText === undefined ? `{"jsonrpc":"2.0","error":${body}}` : `{"jsonrpc":"2.0","id":${idText},"error":${body}}`,
-  );
-}

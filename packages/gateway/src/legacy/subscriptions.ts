@@ -1,0 +1,92 @@
+import type { Failure, ListenFilter, Listening } from '@thv/dispatcher';
+import type { Message, RequestContext } from '@thv/transport';
+import { isFailure } from '../server.js';
+import type { ModernServer } from '../server.js';
+
+const LISTS: ListenFilter = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+
+/**
+ * What one session of an older client listens to: one subscription at the server, with everything that it wants. When
+ * that changes, the new one is open before the old one is closed, and what both report is told once.
+ */
+export class SessionSubscriptions {
+  readonly #server: ModernServer;
+  readonly #context: RequestContext;
+  readonly #send: (message: Message) => void;
+  readonly #uris = new Set<string>();
+  #current: Current | undefined;
+  #changing: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(server: ModernServer, context: RequestContext, send: (message: Message) => void) {
+    this.#server = server;
+    this.#context = context;
+    this.#send = send;
+  }
+
+  /** Hears of changed lists. */
+  start(): void {
+    void this.#renew();
+  }
+
+  /** Adds a resource; answers why it cannot be heard of. */
+  async subscribe(uri: string): Promise<Failure | 'refused' | undefined> {
+    this.#uris.add(uri);
+    const failure = await this.#renew();
+    if (failure !== undefined) {
+      this.#uris.delete(uri);
+      return failure;
+    }
+    const honoured = this.#current?.listening.honoured.resourceSubscriptions ?? [];
+    if (honoured.includes(uri)) return undefined;
+    this.#uris.delete(uri);
+    return 'refused';
+  }
+
+  async unsubscribe(uri: string): Promise<void> {
+    if (this.#uris.delete(uri)) await this.#renew();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#current?.listening.close();
+    this.#current = undefined;
+  }
+
+  /** One change at a time. */
+  #renew(): Promise<Failure | undefined> {
+    const next = this.#changing.then(() => this.#open());
+    this.#changing = next;
+    return next;
+  }
+
+  async #open(): Promise<Failure | undefined> {
+    if (this.#closed) return undefined;
+    const entry: Current = { listening: { honoured: {}, close: () => undefined } };
+    const filter = this.#uris.size === 0 ? LISTS : { ...LISTS, resourceSubscriptions: [...this.#uris] };
+    const listening = await this.#server.listen(
+      filter,
+      {
+        // While the old one is open it is the one that reports, so that nothing is told twice.
+        send: (message) => {
+          if (this.#current === entry || this.#current === undefined) this.#send(message);
+        },
+        end: () => {
+          if (this.#current === entry) this.#current = undefined;
+        },
+      },
+      this.#context,
+    );
+    if (isFailure(listening)) return listening;
+    entry.listening = listening;
+    const old = this.#current;
+    if (this.#closed) listening.close();
+    else this.#current = entry;
+    old?.listening.close();
+    return undefined;
+  }
+}
+
+interface Current {
+  listening: Listening;
+}

@@ -1,0 +1,83 @@
+import type { Dispatcher, Failure, ListenFilter, Listener, Listening, Reply } from '@thv/dispatcher';
+import type { JsonObject, Message, RequestContext } from '@thv/transport';
+import { declaredCapabilities, isObject, own } from '../meta.js';
+import { MappedReply } from '../replies.js';
+import { isFailure } from '../server.js';
+import type { ModernServer, ServerDescription } from '../server.js';
+import { toLegacyRequest } from './requests.js';
+import { toModernOutcome } from './results.js';
+
+/** A shared server of an older revision: requests without a session, nobody is asked anything. */
+export function createSharedLegacyServer(
+  dispatcher: Dispatcher,
+  options: { readonly cacheScope: 'public' | 'private' },
+): ModernServer {
+  return new SharedLegacyServer(dispatcher, options.cacheScope);
+}
+
+class SharedLegacyServer implements ModernServer {
+  onToolsChanged: (() => void) | undefined;
+  readonly #dispatcher: Dispatcher;
+  readonly #cacheScope: 'public' | 'private';
+  #serverInfo: string | undefined;
+  #watching: Promise<unknown> | undefined;
+
+  constructor(dispatcher: Dispatcher, cacheScope: 'public' | 'private') {
+    this.#dispatcher = dispatcher;
+    this.#cacheScope = cacheScope;
+  }
+
+  async discover(): Promise<ServerDescription | Failure> {
+    const agreement = await this.#dispatcher.agreement();
+    if (isFailure(agreement)) return agreement;
+    const description = describeLegacy(agreement);
+    this.#serverInfo = description.serverInfo === undefined ? undefined : JSON.stringify(description.serverInfo);
+    return description;
+  }
+
+  request(message: Message, reply: Reply, context: RequestContext): void {
+    this.#watchTools();
+    const method = message.method ?? '';
+    const mapped = new MappedReply(reply, (outcome) =>
+      toModernOutcome(outcome, method, {
+        serverInfo: this.#serverInfo,
+        cacheScope: this.#cacheScope,
+        takesUrls: isObject(own(own(declaredCapabilities(message), 'elicitation'), 'url')),
+      }),
+    );
+    const origin = { session: undefined, principal: context.principal, cancelWhenGone: true };
+    this.#dispatcher.request(toLegacyRequest(message), mapped, origin);
+  }
+
+  listen(filter: ListenFilter, listener: Listener, _context: RequestContext): Promise<Listening | Failure> {
+    return this.#dispatcher.listen(filter, listener);
+  }
+
+  async close(): Promise<void> {
+    // The dispatcher belongs to the gateway.
+  }
+
+  /** Once: the description for results, and the news that the tools are others. */
+  #watchTools(): void {
+    this.#watching ??= this.discover().then(() =>
+      this.#dispatcher.listen(
+        { toolsListChanged: true },
+        { send: () => this.onToolsChanged?.(), end: () => undefined },
+      ),
+    );
+  }
+}
+
+/** What a server of an older revision said of itself, without what the newer one does not have. */
+export function describeLegacy(agreement: {
+  readonly capabilities: JsonObject;
+  readonly serverInfo: JsonObject | undefined;
+  readonly instructions: string | undefined;
+}): ServerDescription {
+  const { logging: _logging, tasks: _tasks, ...capabilities } = agreement.capabilities;
+  return {
+    capabilities,
+    ...(agreement.serverInfo === undefined ? {} : { serverInfo: agreement.serverInfo }),
+    ...(agreement.instructions === undefined ? {} : { instructions: agreement.instructions }),
+  };
+}

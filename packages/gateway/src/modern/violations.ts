@@ -1,0 +1,52 @@
+import type { Failure } from '@thv/dispatcher';
+import { missingForAll } from '@thv/mrtr';
+import type { ClientCapabilities, InputRequests } from '@thv/mrtr';
+import { RPC_CODES } from '@thv/transport';
+import type { Message } from '@thv/transport';
+import { declaredCapabilities, isObject, own } from '../meta.js';
+
+/** The methods whose result may ask for input. */
+export const ASKING: ReadonlySet<string | undefined> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+const MARKERS = [Buffer.from('input_required'), Buffer.from('"task"')];
+const KINDS: ReadonlySet<unknown> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list']);
+
+/**
+ * Whether a server may answer this request so: it asks only where asking is allowed, and only for what the client
+ * declared with this very request. Results that ask for nothing are not parsed.
+ */
+export function violationOf(request: Message, answer: Message): Failure | undefined {
+  if (!MARKERS.some((marker) => answer.bytes.includes(marker))) return undefined;
+  const result = own(answer.json(), 'result');
+  const type = own(result, 'resultType');
+  if (type === 'task') return taskViolation(request);
+  if (type !== 'input_required') return undefined;
+  if (!ASKING.has(request.method)) return violation(`asked for input in the answer to ${String(request.method)}`);
+  const requests = own(result, 'inputRequests') ?? {};
+  if (!isObject(requests) || !Object.values(requests).every((entry) => KINDS.has(own(entry, 'method')))) {
+    return violation('asked for input of an unknown kind');
+  }
+  const missing = missingForAll(
+    requests as unknown as InputRequests,
+    declaredCapabilities(request) as ClientCapabilities,
+  );
+  return missing === undefined
+    ? undefined
+    : violation('asked for what the client did not declare', { requiredCapabilities: missing });
+}
+
+function taskViolation(request: Message): Failure | undefined {
+  const extensions = own(declaredCapabilities(request), 'extensions');
+  return own(extensions, TASKS_EXTENSION) === undefined
+    ? violation('answered with a task, and the client did not declare the extension')
+    : undefined;
+}
+
+const violation = (what: string, data: Readonly<Record<string, unknown>> = {}): Failure => ({
+  reason: 'refused',
+  status: 502,
+  code: RPC_CODES.internalError,
+  message: `The MCP server ${what}`,
+  data: { reason: 'server-violation', ...data },
+});
