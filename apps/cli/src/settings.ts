@@ -1,6 +1,6 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { writeText } from '@thv/workloads';
+import { isolations, writeText } from '@thv/workloads';
 import type { Document } from 'yaml';
 import type { CliContext } from './context.js';
 import { durationText } from './duration-option.js';
@@ -32,7 +32,7 @@ const notEmpty = (value: string): void => {
 export const settingDefinitions = {
   'default-group': { fallback: 'default', summary: 'Group of new servers', check: notEmpty },
   'default-host': { fallback: '127.0.0.1', summary: 'Host that new servers listen on', check: notEmpty },
-  'default-isolation': { fallback: 'shared', summary: 'How new servers are shared', check: oneOf('shared', 'session') },
+  'default-isolation': { fallback: 'shared', summary: 'How new servers are shared', check: oneOf(...isolations) },
   'default-session-ttl': { fallback: '2h', summary: 'How long an idle client session lives', check: durationText },
   'request-timeout': {
     fallback: '60s',

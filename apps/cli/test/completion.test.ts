@@ -34,7 +34,7 @@ describe('thv __complete', () => {
     [['mcp', 'list', 'p'], ['prompts']],
     [
       ['run', '--isolation', ''],
-      ['shared', 'session'],
+      ['shared', 'session', 'principal', 'lease'],
     ],
     [
       ['run', '--isolation=s'],

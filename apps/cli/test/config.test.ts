@@ -37,7 +37,7 @@ describe('thv config', () => {
     ],
     [
       ['config', 'set', 'default-isolation', 'sesion'],
-      /"sesion" is no value for default-isolation: expected one of shared, session \(did you mean "session"\?\)/,
+      /"sesion" is no value for default-isolation: expected one of shared, session, principal, lease \(did you mean "session"\?\)/,
     ],
     [['config', 'set', 'request-timeout', '5'], /"5" is no value for request-timeout: Expected a duration/],
     [['config', 'set', 'default-group', ''], /is no value for default-group/],
@@ -52,7 +52,7 @@ describe('thv config', () => {
     ['a: [', /config\.yaml:1: /],
     ['- a', /config\.yaml:1: expected "key: value" lines/],
     ['a: 1\na: 2\n', /config\.yaml:2: Map keys must be unique/],
-    ['default-isolation: lease\n', /config\.yaml: "lease" is no value for default-isolation/],
+    ['default-isolation: leased\n', /config\.yaml: "leased" is no value for default-isolation/],
   ])('names the place of a fault in %j', async (text, message) => {
     const thv = await openThv();
     const path = join(thv.home.env['XDG_CONFIG_HOME'] ?? '', 'toolhive/config.yaml');

@@ -1,5 +1,7 @@
 import type { Message } from '@thv/transport';
-import type { Subscriber } from './subscriptions.js';
+import { INTERNAL_ERROR } from './codes.js';
+import type { Failure } from './outcome.js';
+import type { Subscriber, Subscriptions } from './subscriptions.js';
 
 /** What a client of 2026-07-28 wants to hear of. */
 export interface ListenFilter {
@@ -67,5 +69,72 @@ export class ListenEntry implements Subscriber {
   wantsListChanged(method: string): boolean {
     const flag = FLAG_OF.get(method);
     return flag !== undefined && this.honoured[flag] === true;
+  }
+}
+
+const MAX_LISTENERS = 1024;
+
+const TOO_MANY: Failure = {
+  reason: 'busy',
+  status: 503,
+  code: INTERNAL_ERROR,
+  message: `More than ${MAX_LISTENERS} subscriptions are open`,
+  data: { reason: 'too-many-subscriptions' },
+  retryAfterMs: 5000,
+};
+
+/** All who listen to one backend. */
+export class Listeners {
+  readonly #subscriptions: Subscriptions;
+  readonly #entries = new Set<ListenEntry>();
+
+  constructor(subscriptions: Subscriptions) {
+    this.#subscriptions = subscriptions;
+  }
+
+  async open(
+    filter: ListenFilter,
+    listener: Listener,
+    capabilities: Readonly<Record<string, unknown>>,
+  ): Promise<Listening | Failure> {
+    if (this.#entries.size >= MAX_LISTENERS) return TOO_MANY;
+    const entry = new ListenEntry(listener, honouredBy(capabilities, filter));
+    this.#entries.add(entry);
+    await this.#subscribe(entry);
+    return {
+      get honoured() {
+        return entry.honoured;
+      },
+      close: () => this.#end(entry),
+    };
+  }
+
+  listChanged(method: string, message: Message): void {
+    for (const entry of this.#entries) if (entry.wantsListChanged(method)) entry.listener.send(message);
+  }
+
+  close(): void {
+    for (const entry of this.#entries) {
+      entry.ended = true;
+      entry.listener.end(true);
+    }
+    this.#entries.clear();
+  }
+
+  /** What the backend refuses is not honoured. */
+  async #subscribe(entry: ListenEntry): Promise<void> {
+    const uris = entry.honoured.resourceSubscriptions ?? [];
+    if (uris.length === 0) return;
+    const taken = await Promise.all(uris.map((uri) => this.#subscriptions.join(uri, entry)));
+    const { resourceSubscriptions: _all, ...flags } = entry.honoured;
+    const kept = uris.filter((_, index) => taken[index]);
+    entry.honoured = kept.length === 0 ? flags : { ...flags, resourceSubscriptions: kept };
+  }
+
+  #end(entry: ListenEntry): void {
+    if (entry.ended) return;
+    entry.ended = true;
+    this.#entries.delete(entry);
+    this.#subscriptions.purge(entry);
   }
 }

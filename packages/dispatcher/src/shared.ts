@@ -5,7 +5,7 @@ import { Handshake } from './handshake.js';
 import type { Agreement, HandshakeResult } from './handshake.js';
 import { createLane } from './lanes.js';
 import { LogLevelReconciler, rankOf, setLevelRequest } from './log-level.js';
-import { ListenEntry, honouredBy } from './listeners.js';
+import { ListenEntry, Listeners } from './listeners.js';
 import type { ListenFilter, Listener, Listening } from './listeners.js';
 import type { Mode, ModeContext, Origin, ServerAgreement, Taken } from './mode.js';
 import { startFailure, tooManySessions, unavailable } from './outcome.js';
@@ -24,17 +24,6 @@ const LIST_CHANGED = new Map([
   ['notifications/prompts/list_changed', 'prompts'],
 ]);
 
-const MAX_LISTENERS = 1024;
-
-const TOO_MANY_LISTENERS: Failure = {
-  reason: 'busy',
-  status: 503,
-  code: INTERNAL_ERROR,
-  message: `More than ${MAX_LISTENERS} subscriptions are open`,
-  data: { reason: 'too-many-subscriptions' },
-  retryAfterMs: 5000,
-};
-
 /** One backend for all clients. Nothing is ever guessed: what cannot be attributed reaches nobody. */
 export class SharedMode implements Mode {
   readonly #context: ModeContext;
@@ -44,7 +33,7 @@ export class SharedMode implements Mode {
   readonly #logLevel: LogLevelReconciler;
   readonly #serverRequests: ServerRequests;
   readonly #lane = createLane();
-  readonly #listeners = new Set<ListenEntry>();
+  readonly #listeners: Listeners;
   #starting: Promise<void> | undefined;
   #restarts = -1;
   /** What the sessions of the backend's earlier life agreed on. */
@@ -62,6 +51,7 @@ export class SharedMode implements Mode {
     });
     this.#handshake = new Handshake(this.#upstream, settings);
     this.#subscriptions = new Subscriptions(this.#upstream, settings.dedupeSubscriptions);
+    this.#listeners = new Listeners(this.#subscriptions);
     this.#logLevel = new LogLevelReconciler(
       () => context.sessions,
       (level) => this.#upstream.call(setLevelRequest(level)),
@@ -98,18 +88,8 @@ export class SharedMode implements Mode {
   }
 
   async listen(filter: ListenFilter, listener: Listener): Promise<Listening | Failure> {
-    if (this.#listeners.size >= MAX_LISTENERS) return TOO_MANY_LISTENERS;
     const agreement = await this.agreement();
-    if ('reason' in agreement) return agreement;
-    const entry = new ListenEntry(listener, honouredBy(agreement.capabilities, filter));
-    this.#listeners.add(entry);
-    await this.#subscribeAll(entry);
-    return {
-      get honoured() {
-        return entry.honoured;
-      },
-      close: () => this.#endListener(entry),
-    };
+    return 'reason' in agreement ? agreement : this.#listeners.open(filter, listener, agreement.capabilities);
   }
 
   initialize(message: Message, reply: Reply, origin: Origin): void {
@@ -185,30 +165,9 @@ export class SharedMode implements Mode {
   }
 
   async close(): Promise<void> {
-    for (const entry of this.#listeners) {
-      entry.ended = true;
-      entry.listener.end(true);
-    }
-    this.#listeners.clear();
+    this.#listeners.close();
     this.#serverRequests.close();
     await this.#upstream.close();
-  }
-
-  /** What the backend refuses is not honoured. */
-  async #subscribeAll(entry: ListenEntry): Promise<void> {
-    const uris = entry.honoured.resourceSubscriptions ?? [];
-    if (uris.length === 0) return;
-    const taken = await Promise.all(uris.map((uri) => this.#subscriptions.join(uri, entry)));
-    const { resourceSubscriptions: _all, ...flags } = entry.honoured;
-    const kept = uris.filter((_, index) => taken[index]);
-    entry.honoured = kept.length === 0 ? flags : { ...flags, resourceSubscriptions: kept };
-  }
-
-  #endListener(entry: ListenEntry): void {
-    if (entry.ended) return;
-    entry.ended = true;
-    this.#listeners.delete(entry);
-    this.#subscriptions.purge(entry);
   }
 
   /** Why the backend did not start; a restart of it may have worked meanwhile. */
@@ -351,7 +310,7 @@ export class SharedMode implements Mode {
 
   #listChanged(method: string, message: Message): void {
     for (const session of this.#context.sessions) this.#context.deliver(session, message, { key: method });
-    for (const entry of this.#listeners) if (entry.wantsListChanged(method)) entry.listener.send(message);
+    this.#listeners.listChanged(method, message);
   }
 
   /** The backend runs at the most verbose level of all; each session hears what it asked for. */

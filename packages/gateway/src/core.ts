@@ -51,7 +51,7 @@ export async function openCore(options: GatewayOptions, signal: AbortSignal | un
 
 async function openFirst(options: GatewayOptions, first: Connection, signal: AbortSignal | undefined): Promise<Core> {
   const { backendEra = 'auto' } = options;
-  if (backendEra === 'legacy') return legacyCore(options, first, true);
+  if (backendEra === 'legacy') return legacyCore(options, first);
   const { clientInfo = CLIENT, clock } = options.dispatcher ?? {};
   const { verdict, connection } = await probeEra(first, {
     clientInfo,
@@ -69,13 +69,13 @@ async function openFirst(options: GatewayOptions, first: Connection, signal: Abo
       },
     );
   }
-  if (!('died' in verdict)) return legacyCore(options, connection, true);
+  if (!('died' in verdict)) return legacyCore(options, connection);
   // Some older servers do not survive a request before the handshake: another one, and nothing is asked.
   await first.close();
-  return legacyCore(options, await (options.connect ?? noConnect)({ purpose: 'shared' }), false);
+  return legacyCore(options, await (options.connect ?? noConnect)({ purpose: 'shared' }));
 }
 
-function legacyCore(options: GatewayOptions, connection: Connection, usable: boolean): Core | Promise<Core> {
+function legacyCore(options: GatewayOptions, connection: Connection): Core {
   const { isolation = 'shared', middlewares = [] } = options;
   if (isolation === 'shared') {
     const dispatcher = createDispatcher({ ...dispatcherOptions(options), isolation, connection });
@@ -83,15 +83,19 @@ function legacyCore(options: GatewayOptions, connection: Connection, usable: boo
     const server = createSharedLegacyServer(dispatcher, { cacheScope });
     return { era: 'legacy', dispatcher, server, ready: () => startedAndReady(dispatcher) };
   }
-  return isolatedCore(options, connection, usable);
+  return isolatedCore(options, connection);
 }
 
-/** A process for each session and for each request chain; the first one only showed that the server works. */
-async function isolatedCore(options: GatewayOptions, connection: Connection, usable: boolean): Promise<Core> {
+/** A process for each session and for each request chain; the one that was probed only says what it is. */
+function isolatedCore(options: GatewayOptions, first: Connection): Core {
   const connect = options.connect ?? noConnect;
-  await connection.close();
+  let probed: Connection | undefined = first;
   const leases = createLeasedServer({
-    connect: () => connect({ purpose: 'lease' }),
+    connect: () => {
+      const connection = probed;
+      probed = undefined;
+      return connection ?? connect({ purpose: 'lease' });
+    },
     codec: codecFor(options),
     instance: randomUUID(),
     audience: `lease:${options.name ?? 'thv'}`,
@@ -107,7 +111,6 @@ async function isolatedCore(options: GatewayOptions, connection: Connection, usa
     connect: ({ sessionId, principal }) => connect({ purpose: 'session', sessionId, principal }),
   });
   const ready = async (): Promise<void> => {
-    if (usable && options.backendEra !== 'legacy') return;
     const description = await leases.discover();
     if (!isFailure(description)) return;
     throw new GatewayError('ERR_GATEWAY_NOT_READY', `The MCP server is not ready: ${description.message}`, {

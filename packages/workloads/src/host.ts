@@ -1,21 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createDispatcher } from '@thv/dispatcher';
-import type { Dispatcher, Drop } from '@thv/dispatcher';
-import { createNodeHandler } from '@thv/dispatcher/http';
-import type { NodeHandler } from '@thv/dispatcher/http';
+import type { Drop } from '@thv/dispatcher';
+import { createGatewayHandler } from '@thv/gateway';
+import type { ConnectRequest, GatewayHandler, GatewayOptions } from '@thv/gateway';
 import { openListener, parseDuration } from '@thv/transport';
-import type { ConnectionDown, Listener, StdioConnectionOptions } from '@thv/transport';
+import type { Connection, ConnectionDown, Listener, StdioConnectionOptions } from '@thv/transport';
 import { createChildProcesses } from './child-processes.js';
 import type { ChildProcesses, ChildWatch } from './child-processes.js';
 import { childEnvironment } from './environment.js';
 import type { Environment } from './environment.js';
 import { describeDown, startError } from './host-start.js';
 import { portError } from './ports.js';
-import { probeSession } from './probe.js';
 import type { RunConfig } from './run-config.js';
+import { readStateKeys } from './state-keys.js';
 import { openWatchdog } from './watchdog.js';
 import type { Watchdog } from './watchdog.js';
-import { urlOf } from './workload.js';
 
 /** How the server behind a listener is. */
 export type HostState =
@@ -57,6 +55,8 @@ export type OpenHost = (config: RunConfig, options: HostOptions) => Promise<Work
 
 const maxTailLines = 50;
 const listenerGraceMs = 2000;
+/** A server that is still being fetched says nothing for a while. */
+const probeTimeoutMs = 30_000;
 
 export const openHost: OpenHost = async (config, options) => {
   const host = new Host(config, options);
@@ -75,15 +75,13 @@ class Host implements WorkloadHost {
   readonly #watchdog: Watchdog;
   readonly #children: ChildProcesses;
   readonly #tail: string[] = [];
-  #dispatcher: Dispatcher | undefined;
-  #handler: NodeHandler | undefined;
+  #handler: GatewayHandler | undefined;
   #listener: Listener | undefined;
   #isReady = false;
   #restarts = -1;
   /** Set when a server ended before it answered for the first time. */
   #early: ConnectionDown | undefined;
   #spawnError: unknown;
-  #onEarly: ((down: ConnectionDown) => void) | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(config: RunConfig, options: HostOptions) {
@@ -103,14 +101,13 @@ class Host implements WorkloadHost {
   async open(): Promise<void> {
     const { signal, startTimeoutMs = 300_000 } = this.#options;
     signal.throwIfAborted();
-    const dispatcher = this.#createDispatcher(startTimeoutMs);
-    this.#dispatcher = dispatcher;
-    this.#handler = createNodeHandler(dispatcher, this.#httpOptions());
-    await this.#listen(this.#handler);
+    const handler = await this.#createHandler(startTimeoutMs);
+    this.#handler = handler;
+    await this.#listen(handler);
     const attempt = new AbortController();
     const limited = AbortSignal.any([signal, attempt.signal, AbortSignal.timeout(startTimeoutMs)]);
     try {
-      await Promise.race([this.#firstAnswer(dispatcher, limited), this.#earlyEnd(), rejectOn(limited, startTimeoutMs)]);
+      await Promise.race([this.#firstAnswer(handler), rejectOn(limited, startTimeoutMs)]);
       this.#isReady = true;
     } catch (error) {
       if (signal.aborted) throw signal.reason;
@@ -121,43 +118,42 @@ class Host implements WorkloadHost {
     }
   }
 
-  async #firstAnswer(dispatcher: Dispatcher, signal: AbortSignal): Promise<void> {
-    if (this.#config.isolation === 'session') {
-      await probeSession(urlOf({ host: this.#config.host, port: this.port }), signal);
-      return;
-    }
-    await dispatcher.start({ signal: this.#options.signal });
-    await dispatcher.ready();
+  async #firstAnswer(handler: GatewayHandler): Promise<void> {
+    await handler.start({ signal: this.#options.signal });
+    await handler.ready();
   }
 
-  async #earlyEnd(): Promise<never> {
-    return new Promise((_, reject) => {
-      this.#onEarly = (down) => {
-        this.#early = down;
-        reject(new Error(describeDown(down)));
-      };
-    });
-  }
-
-  #createDispatcher(startTimeoutMs: number): Dispatcher {
-    const { session_ttl: ttl, isolation } = this.#config;
+  async #createHandler(startTimeoutMs: number): Promise<GatewayHandler> {
+    const { session_ttl: ttl, isolation, backend_era: backendEra, name, state_key_file: keyFile } = this.#config;
     const { onEvent } = this.#options;
-    const backend =
-      isolation === 'shared'
-        ? { connection: this.#children.connect(this.#serverOptions(), this.#sharedWatch()) }
-        : {
-            connect: () => this.#children.connect({ ...this.#serverOptions(), restart: false }, this.#sessionWatch()),
-          };
-    return createDispatcher({
+    return createGatewayHandler({
+      connect: (request) => this.#connect(request),
       isolation,
-      ...backend,
-      requestTimeoutMs: this.#requestTimeout(),
-      // A first start may fetch a package.
-      methodTimeoutsMs: { initialize: startTimeoutMs },
-      ...(ttl === undefined ? {} : { sessionTtlMs: Math.max(1, Math.round(parseDuration(ttl))) }),
-      onDropped: (drop) => this.#dropped(drop),
-      onWarning: (text) => onEvent?.('warning', { text }),
+      backendEra,
+      name,
+      ...(keyFile === undefined ? {} : { stateKeys: await readStateKeys(keyFile) }),
+      probe: { timeoutMs: Math.min(probeTimeoutMs, startTimeoutMs) },
+      dispatcher: {
+        requestTimeoutMs: this.#requestTimeout(),
+        // A first start may fetch a package.
+        methodTimeoutsMs: { initialize: startTimeoutMs },
+        ...(ttl === undefined ? {} : { sessionTtlMs: Math.max(1, Math.round(parseDuration(ttl))) }),
+        onDropped: (drop) => this.#dropped(drop),
+        onWarning: (text) => onEvent?.('warning', { text }),
+      },
+      http: this.#httpOptions(),
     });
+  }
+
+  #connect({ purpose }: ConnectRequest): Connection {
+    const server = this.#serverOptions();
+    return purpose === 'shared' && this.#isShared
+      ? this.#children.connect(server, this.#sharedWatch())
+      : this.#children.connect({ ...server, restart: false }, this.#sessionWatch());
+  }
+
+  get #isShared(): boolean {
+    return this.#config.isolation === 'shared';
   }
 
   /** What a shared server logs belongs to nobody in particular, but to its own log file it does. */
@@ -211,12 +207,12 @@ class Host implements WorkloadHost {
   #down(down: ConnectionDown): void {
     if (this.#closing !== undefined || down.reason === 'closed') return;
     if (!this.#isReady) {
-      this.#onEarly?.(down);
+      this.#early = down;
       return;
     }
     const { onState } = this.#options;
     const reason = describeDown(down);
-    if (this.#config.isolation === 'session') {
+    if (!this.#isShared) {
       // Each session has a process of its own; the end of one is told to its client and is no state of the whole.
       this.#options.onEvent?.('session-ended', { reason, stderrTail: down.stderrTail.slice(-5) });
     } else if (down.retryAfterMs === undefined) {
@@ -226,7 +222,7 @@ class Host implements WorkloadHost {
     }
   }
 
-  #httpOptions(): Parameters<typeof createNodeHandler>[1] {
+  #httpOptions(): NonNullable<GatewayOptions['http']> {
     const { strict_protocol_validation: strict, stateless, allowed_origins: origins } = this.#config;
     const { onEvent } = this.#options;
     return {
@@ -253,7 +249,7 @@ class Host implements WorkloadHost {
     return fallback;
   }
 
-  async #listen(handler: NodeHandler): Promise<void> {
+  async #listen(handler: GatewayHandler): Promise<void> {
     const { host, port } = this.#config;
     try {
       this.#listener = await openListener({ handler, host, port });
@@ -268,7 +264,6 @@ class Host implements WorkloadHost {
 
   async #close(): Promise<void> {
     const listening = this.#listener?.close({ graceMs: listenerGraceMs });
-    await this.#dispatcher?.close();
     await this.#handler?.close();
     await listening;
     await this.#groupsGone();

@@ -24,7 +24,14 @@ export type { Paths, ResolvePathsOptions } from './paths.js';
 export { choosePort, requireFreePort } from './ports.js';
 export { isAlive, systemProcesses } from './process-identity.js';
 export type { ProcessIdentity, ProcessTable } from './process-identity.js';
-export { createRunConfigStore, defaultGroup, parseRunConfig, schemaVersion } from './run-config.js';
+export {
+  backendEras,
+  createRunConfigStore,
+  defaultGroup,
+  isolations,
+  parseRunConfig,
+  schemaVersion,
+} from './run-config.js';
 export type { Isolation, RunConfig, RunConfigStore, TransportType } from './run-config.js';
 export { runConfigSchema } from './run-config-schema.js';
 export { createStatusStore, workloadStatuses } from './status.js';
@@ -35,3 +42,5 @@ export { openWatchdog } from './watchdog.js';
 export type { Watchdog, WatchdogOptions } from './watchdog.js';
 export { packageOf, urlOf } from './workload.js';
 export type { Workload } from './workload.js';
+export { parseStateKeys } from './state-keys.js';
+export type { StateKeyEntry } from './state-keys.js';

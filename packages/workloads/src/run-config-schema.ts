@@ -37,7 +37,21 @@ export const runConfigSchema = {
     },
     env_vars: { type: 'object', additionalProperties: { type: 'string' }, description: 'Environment of the server' },
     container_labels: { type: 'object', additionalProperties: { type: 'string' }, description: 'Labels, for `list`' },
-    isolation: { enum: ['shared', 'session'], default: 'shared', description: 'One process for all, or one a session' },
+    isolation: {
+      enum: ['shared', 'session', 'principal', 'lease'],
+      default: 'shared',
+      description: 'One process for all, or one for each session, caller or chain of requests',
+    },
+    backend_era: {
+      enum: ['auto', 'legacy', 'modern'],
+      default: 'auto',
+      description: 'Revisions that the server speaks: up to 2025-11-25, or 2026-07-28; auto asks it',
+    },
+    state_key_file: {
+      type: 'string',
+      minLength: 1,
+      description: 'File with the keys that seal request states; the same for every process of a service',
+    },
     session_ttl: { type: 'string', examples: ['30m', '2h'], description: 'How long an idle client session lives' },
     stateless: { type: 'boolean', default: false, description: 'No sessions and no standalone streams' },
     strict_protocol_validation: { type: 'boolean', default: false, description: 'Refuse unknown protocol versions' },

@@ -11,7 +11,13 @@ import { wordSet } from './word-set.js';
 export type TransportType = 'stdio' | 'sse' | 'streamable-http';
 
 /** How processes are shared among clients. */
-export type Isolation = 'shared' | 'session';
+export type Isolation = (typeof isolations)[number];
+
+/** Every way to share a process. */
+export const isolations = ['shared', 'session', 'principal', 'lease'] as const;
+
+/** What the server speaks; `auto` asks it. */
+export const backendEras = ['auto', 'legacy', 'modern'] as const;
 
 /** All that is needed to run a server again; the JSON of `export` and `run --from-config`. */
 export interface RunConfig {
@@ -33,6 +39,9 @@ export interface RunConfig {
   readonly env_vars: Readonly<Record<string, string>>;
   readonly container_labels: Readonly<Record<string, string>>;
   readonly isolation: Isolation;
+  readonly backend_era: (typeof backendEras)[number];
+  /** File with the keys that seal request states. */
+  readonly state_key_file?: string;
   /** A duration in Go's grammar. */
   readonly session_ttl?: string;
   readonly stateless: boolean;
@@ -75,7 +84,7 @@ const ignored = wordSet(`
 `);
 const known = wordSet(`
   schema_version name image command cmd_args working_dir transport proxy_mode host port group env_vars
-  container_labels isolation session_ttl stateless strict_protocol_validation allowed_origins
+  container_labels isolation backend_era state_key_file session_ttl stateless strict_protocol_validation allowed_origins
 `);
 
 /**
@@ -110,6 +119,7 @@ export function parseRunConfig(text: string, path: string, remedy: string): RunC
   }
   const workingDir = read.string('working_dir', '');
   const sessionTtl = read.string('session_ttl', '');
+  const stateKeyFile = read.string('state_key_file', '');
   return {
     schema_version: read.string('schema_version', schemaVersion),
     name,
@@ -124,7 +134,9 @@ export function parseRunConfig(text: string, path: string, remedy: string): RunC
     group,
     env_vars: read.record('env_vars'),
     container_labels: read.record('container_labels'),
-    isolation: read.choice('isolation', ['shared', 'session'], 'shared'),
+    isolation: read.choice('isolation', isolations, 'shared'),
+    backend_era: read.choice('backend_era', backendEras, 'auto'),
+    ...(stateKeyFile === '' ? {} : { state_key_file: stateKeyFile }),
     ...(sessionTtl === '' ? {} : { session_ttl: sessionTtl }),
     stateless: read.boolean('stateless'),
     strict_protocol_validation: read.boolean('strict_protocol_validation'),

@@ -14,6 +14,7 @@ describe('parseRunConfig', () => {
       session_ttl: '30m',
       working_dir: '/srv',
       isolation: 'session',
+      state_key_file: '/srv/keys',
       allowed_origins: ['https://example.com'],
     });
     expect(parse(config)).toEqual(config);
@@ -56,7 +57,7 @@ describe('parseRunConfig', () => {
     ['{"name":"a","command":"x","port":70000}', '"port"'],
     ['{"name":"a","command":"x","cmd_args":["a",1]}', '"cmd_args[1]" to be text'],
     ['{"name":"a","command":"x","env_vars":{"A":1}}', '"env_vars.A" to be text'],
-    ['{"name":"a","command":"x","isolation":"lease"}', '"isolation" to be one of shared, session'],
+    ['{"name":"a","command":"x","isolation":"own"}', '"isolation" to be one of shared, session, principal, lease'],
     ['{"name":"a","command":"x","prot":1}', 'unknown field "prot"'],
   ])('refuses %s with ERR_WORKLOADS_FILE', (text, message) => {
     expect(() => parseRunConfig(text, '/x/a.json', 'correct it')).toThrow(message);
@@ -71,7 +72,7 @@ describe('parseRunConfig', () => {
 
 describe('the schema of a run configuration', () => {
   it('names exactly the fields that are written, and their choices', () => {
-    const written = Object.keys(configOf('a', { session_ttl: '1h', working_dir: '/' }));
+    const written = Object.keys(configOf('a', { session_ttl: '1h', working_dir: '/', state_key_file: '/k' }));
     const named = Object.keys(runConfigSchema.properties).filter((name) => name !== '$schema');
     expect(named.toSorted()).toEqual(written.toSorted());
     for (const isolation of runConfigSchema.properties.isolation.enum) {

@@ -40,6 +40,7 @@ export function configOf(name: string, changes: Partial<RunConfig> = {}): RunCon
     env_vars: {},
     container_labels: {},
     isolation: 'shared',
+    backend_era: 'auto',
     stateless: false,
     strict_protocol_validation: false,
     allowed_origins: [],

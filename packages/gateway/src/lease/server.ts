@@ -82,7 +82,8 @@ class PoolServer implements LeasedServer {
     const process = await this.#pool.acquire(NO_CAPABILITIES, '');
     if (isFailure(process)) return process;
     this.#description = process.description;
-    this.#pool.release(process);
+    // Nobody may come for a long time: an idle server has no process.
+    this.#pool.dispose(process);
     return process.description;
   }
 

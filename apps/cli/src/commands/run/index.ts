@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
+import { backendEras, isolations } from '@thv/workloads';
 import { durationText } from '../../duration-option.js';
 import { CliError } from '../../errors.js';
 import { choiceOption, collect, formatOption, integerParser } from '../../options.js';
@@ -78,10 +79,18 @@ export const register: RegisterCommand = (command, context) => {
     .addOption(
       choiceOption(
         '--isolation <mode>',
-        'One server process for all clients, or one for each session (default: shared)',
-        ['shared', 'session'],
+        'One server process for all clients, or one for each session, caller or chain of requests (default: shared)',
+        isolations,
       ),
     )
+    .addOption(
+      choiceOption(
+        '--backend-era <era>',
+        'What the server speaks: revisions with sessions, or 2026-07-28 (default: auto, which asks it)',
+        backendEras,
+      ),
+    )
+    .option('--state-key-file <path>', 'Keys that seal request states, the same for every process of a service')
     .option('--session-ttl <duration>', 'How long an idle client session lives (default: 2h)', durationText)
     .option('--stateless', 'No sessions and no standalone streams')
     .option('--strict-protocol-validation', 'Refuse unknown protocol versions')

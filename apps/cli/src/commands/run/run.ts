@@ -17,7 +17,9 @@ export interface RunFlags {
   readonly proxyPort?: number;
   readonly group?: string;
   readonly label?: readonly string[];
-  readonly isolation?: 'shared' | 'session';
+  readonly isolation?: RunConfig['isolation'];
+  readonly backendEra?: RunConfig['backend_era'];
+  readonly stateKeyFile?: string;
   readonly sessionTtl?: string;
   readonly stateless?: boolean;
   readonly strictProtocolValidation?: boolean;
@@ -42,8 +44,8 @@ export async function run(
       : await configFromFile(server, flags, command, taken, context);
   checkWorkloadName(config.name);
   refuseOtherTransports(config, flags);
-  if (config.isolation === 'session' && config.stateless) {
-    throw new CliError('ERR_CLI_USAGE', '--stateless and --isolation session exclude each other', {
+  if (config.isolation !== 'shared' && config.stateless) {
+    throw new CliError('ERR_CLI_USAGE', `--stateless and --isolation ${config.isolation} exclude each other`, {
       hint: 'leave one of the two out',
     });
   }
