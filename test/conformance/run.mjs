@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { install } from './src/install.mjs';
-import { startDirect, startThv } from './src/serve.mjs';
+import { clientCommand, startDirect, startThv } from './src/serve.mjs';
 import { sets } from './src/sets.mjs';
 
 const { values } = parseArgs({
@@ -26,8 +26,8 @@ if (values.help) {
 }
 
 install();
-// It needs what was just installed.
-const { score } = await import('./src/score.mjs');
+// They need what was just installed.
+const { scoreClient, scoreServer } = await import('./src/score.mjs');
 const reports = await runSets().catch((error) => {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
@@ -36,9 +36,14 @@ const reports = await runSets().catch((error) => {
 async function runSets() {
   const done = [];
   for (const set of sets) {
+    if (set.role === 'client') {
+      if (!values.direct) done.push(await scoreClient(set, clientCommand(set), { verbose: values.verbose }));
+      continue;
+    }
+    if (values.direct && set.direct === undefined) continue;
     const server = values.direct ? await startDirect(set) : await startThv(set);
     try {
-      done.push(await score(set, server.url, { verbose: values.verbose }));
+      done.push(await scoreServer(set, server.url, { verbose: values.verbose }));
     } finally {
       await server.close();
     }
@@ -46,17 +51,25 @@ async function runSets() {
   return done;
 }
 
-for (const { revision, role, passed, total, scenarios, problem } of reports) {
-  for (const { name, scored, failures } of scenarios) {
-    for (const failure of failures) {
-      process.stderr.write(`${scored ? 'FAILED' : 'not scored, failing'} ${name}: ${failure}\n`);
-    }
+for (const { revision, role, name, passed, total, leftOut, scenarios, problem } of reports) {
+  for (const { name: scenario, scored, required, failures } of scenarios) {
+    if (scored || required) for (const failure of failures) process.stderr.write(`FAILED ${scenario}: ${failure}\n`);
+    else if (failures.length > 0) process.stderr.write(`not scored, ${failures.length} failing: ${scenario}\n`);
   }
   if (problem !== undefined) process.stderr.write(`${problem}\n`);
-  process.stdout.write(`conformance ${revision} ${role} ${passed}/${total}\n`);
+  const of = `conformance ${revision} ${role}`;
+  const notes = [name, leftOut > 0 ? `${leftOut} left out` : undefined].filter((note) => note !== undefined);
+  process.stdout.write(`${of} ${passed}/${total}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}\n`);
+  for (const { name: scenario, required, failures } of scenarios) {
+    if (required)
+      process.stdout.write(`${of} ${scenario} ${failures.length === 0 ? 'passed' : 'failed'}, not scored\n`);
+  }
 }
 if (values.json !== undefined)
   writeFileSync(values.json, `${JSON.stringify({ direct: values.direct, sets: reports }, null, 2)}\n`);
-process.exitCode = reports.every(({ passed, total, problem }) => total > 0 && passed === total && problem === undefined)
-  ? 0
-  : 1;
+const isPassed = ({ passed, total, problem, scenarios }) =>
+  total > 0 &&
+  passed === total &&
+  problem === undefined &&
+  scenarios.every(({ required, failures }) => required !== true || failures.length === 0);
+process.exitCode = reports.length > 0 && reports.every(isPassed) ? 0 : 1;

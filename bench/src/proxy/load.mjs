@@ -1,6 +1,7 @@
 // The load generator, a process of its own: takes commands over IPC, one at a time, and answers each with a message.
 // Every loop ends by count and by time.
 import { openConnection, requestBytes, textOf } from './connection.mjs';
+import { ENVELOPE, ENVELOPE_BYTES, modernHead } from './modern.mjs';
 import { payload } from './payload.mjs';
 import { quantile } from '../lib/stats.mjs';
 
@@ -33,13 +34,15 @@ async function ensureSessions(count) {
 }
 
 /** Requests of one connection until the time is over; checks every answer's status and id, and every 32nd body. */
-async function runConnection(index, text, deadline, collect) {
+async function runConnection(index, text, era, deadline, collect) {
   const connection = connectionAt(index);
+  const more = era === 'modern' ? ENVELOPE : '';
   const [before, after] = [
     `{"jsonrpc":"2.0","id":`,
-    `,"method":"tools/call","params":{"name":"echo","arguments":${text.json}}}`,
+    `,"method":"tools/call","params":{"name":"echo","arguments":${text.json}${more}}}`,
   ];
-  const [head] = requestBytes(url, 'POST', '', sessions[index]).split('content-length');
+  const [head] =
+    era === 'modern' ? [modernHead(url)] : requestBytes(url, 'POST', '', sessions[index]).split('content-length');
   const size = Buffer.byteLength(before) + Buffer.byteLength(after);
   while (performance.now() < deadline && collect.latencies.length < LIMIT) {
     lastId += 1;
@@ -62,13 +65,14 @@ function isAnswer(answer, id, mark) {
   return text.includes(`"id":${id}`) && text.includes(mark);
 }
 
-async function measure({ connections: count, kind, bytes, ms }) {
-  await ensureSessions(count);
-  const text = payload(kind, bytes);
+/** `equalBodies` pads what carries no envelope, so that requests of both eras have as many bytes. */
+async function measure({ connections: count, kind, bytes, ms, era = 'legacy', equalBodies = false }) {
+  if (era === 'legacy') await ensureSessions(count);
+  const text = payload(kind, equalBodies && era === 'legacy' ? bytes + ENVELOPE_BYTES : bytes);
   const collect = { latencies: [], wrong: 0, example: undefined };
   const started = performance.now();
   await Promise.all(
-    Array.from({ length: count }, (_value, index) => runConnection(index, text, started + ms, collect)),
+    Array.from({ length: count }, (_value, index) => runConnection(index, text, era, started + ms, collect)),
   );
   const seconds = (performance.now() - started) / 1000;
   const sorted = collect.latencies.sort((a, b) => a - b);

@@ -32,6 +32,9 @@ export function startDirect(set) {
   return serve([`${root}fixture/${set.direct}`], process.env, () => {});
 }
 
+/** The command line of the client of a set; the suite adds the URL. */
+export const clientCommand = (set) => `${process.execPath} ${root}client/${set.client}`;
+
 /** Starts a program whose first line on stdout is its URL. */
 async function serve(args, env, cleanUp) {
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
