@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { answerRounds, askModern, hostileServer, isAlive, openModern, until } from './doubles/src/index.js';
+import { answerRounds, askModern, hostileServer, isAlive, openModern, textOf, until } from './doubles/src/index.js';
 import type { ModernOptions, ReadResponse, Round } from './doubles/src/index.js';
 import { openGateway } from './support/gateway.js';
 import type { GatewayUnderTest, GatewayTestOptions } from './support/gateway.js';
@@ -23,13 +23,10 @@ const asUser = (token: string): ModernOptions => ({ token, capabilities });
 const ada = asUser('ada');
 
 /** What the tool heard. */
-const heard = (answer: ReadResponse): unknown => {
-  const [content] = (answer.message?.result?.['content'] ?? []) as { readonly text: string }[];
-  if (content === undefined) throw new Error(`No content: ${answer.text}`);
-  return (JSON.parse(content.text) as { readonly result?: unknown; readonly error?: unknown }[]).map(
+const heard = (answer: ReadResponse): unknown =>
+  (JSON.parse(textOf(answer)) as { readonly result?: unknown; readonly error?: unknown }[]).map(
     ({ result, error }) => result ?? error,
   );
-};
 const roundOf = (answer: ReadResponse): Round => {
   expect(answer.message?.result?.['resultType'], answer.text).toBe('input_required');
   return answer.message?.result as Round;

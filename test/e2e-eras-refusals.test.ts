@@ -51,8 +51,8 @@ describe.each(served)('in front of $server', ({ command, options }) => {
     const before = journal.touches();
     const id = `request with ${name}`;
     const answer = await readAll(await send(thv.url, build(id)));
-    expect(answer.status, answer.text).toBe(status);
-    if (code !== undefined) expect(answer.message?.error, answer.text).toMatchObject({ code });
+    expect([status].flat(), answer.text).toContain(answer.status);
+    if (code !== undefined) expect([code].flat(), answer.text).toContain(answer.message?.error?.code);
     if (data !== undefined) expect(answer.message?.error?.data).toMatchObject(data);
     if (hasNoId === true) expect(answer.message?.id).toBeUndefined();
     else expect(answer.message?.id).toBe(id);
@@ -63,9 +63,9 @@ describe.each(served)('in front of $server', ({ command, options }) => {
     const mirror = { 'mcp-protocol-version': '1900-01-01' };
     const refused = await askModern(thv.url, 'tools/list', {}, { version: '1900-01-01', mirror });
     const discovered = await askModern(thv.url, 'server/discover');
-    const { supported } = refused.message?.error?.data as { readonly supported: readonly string[] };
+    const supported = discovered.message?.result?.['supportedVersions'];
     expect(supported).toContain('2026-07-28');
-    expect(discovered.message?.result?.['supportedVersions']).toEqual(supported);
+    expect(refused.message?.error?.data).toMatchObject({ supported });
   });
 
   const accepted: readonly (readonly [name: string, params: ModernParams, options: ModernOptions])[] = [

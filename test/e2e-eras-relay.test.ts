@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { answerRounds, askModern, modernServer, openModern, until, within } from './doubles/src/index.js';
-import type { ModernOptions, ModernStatistics, ReadResponse } from './doubles/src/index.js';
+import { answerRounds, askModern, modernServer, openModern, textOf, until, within } from './doubles/src/index.js';
+import type { ModernOptions, ModernStatistics } from './doubles/src/index.js';
 import { openGateway } from './support/gateway.js';
 import type { GatewayTestOptions } from './support/gateway.js';
 import { openJournal } from './support/journal.js';
@@ -10,8 +10,6 @@ const ada: ModernOptions = { token: 'ada', capabilities };
 const bob: ModernOptions = { token: 'bob', capabilities };
 const call = (name: string, args: Readonly<Record<string, unknown>> = {}) => ({ name, arguments: args });
 const accept = (answer: string) => ({ action: 'accept', content: { answer } });
-const textOf = (answer: ReadResponse): string =>
-  (answer.message?.result?.['content'] as { readonly text: string }[] | undefined)?.[0]?.text ?? answer.text;
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answerRounds, modernServer, openRoundRobin } from './doubles/src/index.js';
+import { answerRounds, modernServer, openRoundRobin, textOf } from './doubles/src/index.js';
 import type { RoundRobin } from './doubles/src/index.js';
 import { openJournal } from './support/journal.js';
 import type { Journal } from './support/journal.js';
@@ -47,8 +47,7 @@ describe('two replicas behind a round-robin proxy', () => {
       options,
     );
     expect(rounds).toHaveLength(5);
-    const [content] = last.message?.result?.['content'] as { readonly text: string }[];
-    expect(JSON.parse(content?.text ?? '')).toMatchObject({
+    expect(JSON.parse(textOf(last))).toMatchObject({
       said: [1, 2, 3, 4, 5].map((n) => accept(String(n))),
       effects: 1,
     });

@@ -8,6 +8,11 @@ export const benchmarks = {
     peers: true,
     load: () => import('./proxy/proxy.mjs'),
   },
+  mrtr: {
+    summary: 'sealed request state against the bare cipher, and calls of Modern clients against those of Legacy ones',
+    peers: false,
+    load: () => import('./mrtr.mjs'),
+  },
   workflow: {
     summary: 'scheduling, whole runs and templates, against an in-degree scheduler, p-limit levels and p-graph',
     peers: true,

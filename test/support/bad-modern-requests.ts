@@ -6,9 +6,10 @@ export interface BadRequest {
   readonly name: string;
   /** What is sent; the id is given so that the answer can be compared with it. */
   readonly send: (id: string) => SendOptions;
-  readonly status: number;
+  /** Several where the specification leaves it open. */
+  readonly status: number | readonly number[];
   /** `undefined`: the refusal need not carry a JSON-RPC error. */
-  readonly code?: number;
+  readonly code?: number | readonly number[];
   /** Members that `error.data` must have. */
   readonly data?: Readonly<Record<string, unknown>>;
   /** True where the message shows no id that an answer could carry. */
@@ -38,7 +39,7 @@ const bodyOf = (body: string) => (id: string) => ({ ...call({})(id), body });
 
 const envelope: readonly BadRequest[] = [
   { name: 'no _meta', send: altered((message) => ({ ...message, params: echo })), status: 400, code: -32602 },
-  { name: 'no params', send: altered(({ params: _, ...message }) => message), status: 400, code: -32602 },
+  { name: 'no params', send: altered((message) => ({ ...message, params: undefined })), status: 400, code: -32602 },
   { name: 'no protocol version', send: withMeta({ [`${META}protocolVersion`]: undefined }), status: 400, code: -32602 },
   {
     name: 'a version that is a number',
@@ -46,7 +47,7 @@ const envelope: readonly BadRequest[] = [
     status: 400,
     code: -32602,
   },
-  { name: 'an empty version', send: withMeta({ [`${META}protocolVersion`]: '' }), status: 400, code: -32602 },
+  { name: 'an empty version', send: withMeta({ [`${META}protocolVersion`]: '' }), status: 400, code: [-32602, -32020] },
   { name: 'no capabilities', send: withMeta({ [`${META}clientCapabilities`]: undefined }), status: 400, code: -32602 },
   ...[[], null, 'all', 1].map((capabilities) => ({
     name: `capabilities that are ${JSON.stringify(capabilities)}`,
@@ -120,16 +121,14 @@ const headers: readonly BadRequest[] = [
 ];
 
 const methods: readonly BadRequest[] = [
-  ...[
-    'nothing/known',
-    'ping',
-    'initialize',
-    'logging/setLevel',
-    'resources/subscribe',
-    'resources/unsubscribe',
-    'tasks/get',
-  ].map((name) => ({ name: `the method ${name}`, send: method(name), status: 404, code: -32601 })),
-];
+  'nothing/known',
+  'ping',
+  'initialize',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'tasks/get',
+].map((name) => ({ name: `the method ${name}`, send: method(name), status: 404, code: -32601 }));
 
 const shapes: readonly BadRequest[] = [
   { name: 'broken JSON', send: bodyOf('{"jsonrpc":"2.0","id":1,'), status: 400, code: -32700, hasNoId: true },
@@ -174,13 +173,13 @@ const rounds: readonly BadRequest[] = [
   ...['answers', [], null, 7].map((inputResponses) => ({
     name: `answers that are ${JSON.stringify(inputResponses)}`,
     send: call({}, { ...echo, inputResponses }),
-    status: 400,
+    status: [200, 400],
     code: -32602,
   })),
   ...[7, null, {}, ['x']].map((requestState) => ({
     name: `a state that is ${JSON.stringify(requestState)}`,
     send: call({}, { ...echo, requestState }),
-    status: 400,
+    status: [200, 400],
     code: -32602,
   })),
 ];

@@ -50,7 +50,8 @@ async function measureCell({ target, generator }, cell, era, ms) {
 function judge(report, samples) {
   const rows = [];
   for (const { label } of cells) {
-    const of = (era, key) => median(samples.filter((one) => one.cell === label && one.era === era).map((one) => one[key]));
+    const of = (era, key) =>
+      median(samples.filter((one) => one.cell === label && one.era === era).map((one) => one[key]));
     for (const era of eras) {
       rows.push({
         cell: label,

@@ -20,7 +20,7 @@ export { readJournal } from './journal.js';
 export type { JournalEntry } from './journal.js';
 export { openSession, readAll, send } from './mcp-session.js';
 export type { McpSession, OpenResponse, ReadResponse, RpcMessage, SendOptions, SessionOptions } from './mcp-session.js';
-export { answerRounds, askModern, modernRequest, openModern } from './modern-client.js';
+export { answerRounds, askModern, modernRequest, openModern, textOf } from './modern-client.js';
 export type { ModernOptions, ModernParams, Round, Rounds } from './modern-client.js';
 export { modernServer, modernServerPath } from './modern-server.js';
 export type { ModernScript, ModernStatistics } from './modern-server.js';

@@ -121,3 +121,10 @@ export async function answerRounds(
     };
   }
 }
+
+/** The text of the first content item of a tool's answer; fails where there is none. */
+export function textOf(answer: ReadResponse): string {
+  const [content] = (answer.message?.result?.['content'] ?? []) as readonly { readonly text?: string }[];
+  if (content?.text === undefined) throw new Error(`No text in ${answer.status} ${answer.text.slice(0, 1000)}`);
+  return content.text;
+}
