@@ -265,7 +265,7 @@ describe('a Legacy server that asks a Modern client', () => {
 
 describe('a parked call', () => {
   it('ends when its time is over, and frees its lease', async () => {
-    const { url, gateway, journal } = await open({ lease: { ttlMs: 400 } });
+    const { url, gateway, journal } = await open({ lease: { parkTtlMs: 400 } });
     const first = roundOf(await askModern(url, 'tools/call', asks(1), ada));
     const [key = ''] = keysOf(first);
     expect(gateway.leases()).toMatchObject({ parked: 1 });
@@ -307,7 +307,7 @@ describe('a parked call', () => {
   });
 
   it('frees its lease, a hundred times over, when nobody comes back', async () => {
-    const { url, gateway, journal } = await open({ lease: { ttlMs: 300, max: 25, maxPerPrincipal: 25 } });
+    const { url, gateway, journal } = await open({ lease: { parkTtlMs: 300, maxProcesses: 25 } });
     for (let wave = 0; wave < 4; wave += 1) {
       const replies = await Promise.all(Array.from({ length: 25 }, () => askModern(url, 'tools/call', asks(1), ada)));
       for (const reply of replies) roundOf(reply);

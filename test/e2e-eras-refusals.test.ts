@@ -10,59 +10,59 @@ import {
 } from './doubles/src/index.js';
 import type { Command, ModernOptions, ModernParams } from './doubles/src/index.js';
 import { badRequests, forgedStates } from './support/bad-modern-requests.js';
+import { openGateway } from './support/gateway.js';
+import type { GatewayTestOptions, GatewayUnderTest } from './support/gateway.js';
 import { openJournal } from './support/journal.js';
 import type { Journal } from './support/journal.js';
-import { runThv } from './support/thv.js';
-import type { RunningThv } from './support/thv.js';
 
 interface Served {
   readonly server: string;
   readonly command: (journal: string) => Command;
-  readonly options: readonly string[];
+  readonly options: GatewayTestOptions;
 }
 
 const served: readonly Served[] = [
-  { server: 'a Modern server', command: (journal) => modernServer({ journal }), options: [] },
-  { server: 'a shared Legacy server', command: (journal) => hostileServer({ journal }), options: [] },
+  { server: 'a Modern server', command: (journal) => modernServer({ journal }), options: {} },
+  { server: 'a shared Legacy server', command: (journal) => hostileServer({ journal }), options: {} },
   {
     server: 'a leased Legacy server',
     command: (journal) => hostileServer({ journal }),
-    options: ['--isolation', 'lease'],
+    options: { isolation: 'lease' },
   },
 ];
 
 describe.each(served)('in front of $server', ({ command, options }) => {
   let journal: Journal;
-  let thv: RunningThv;
+  let gateway: GatewayUnderTest;
 
   beforeAll(async () => {
     journal = await openJournal();
-    thv = await runThv(command(journal.file), options);
+    gateway = await openGateway(command(journal.file), options);
     // Whatever the gateway wants to know of the server, it has asked before the first test.
-    await askModern(thv.url, 'tools/list');
+    await askModern(gateway.url, 'tools/list');
   });
 
   afterAll(async () => {
-    await thv.close();
+    await gateway.close();
     await journal.close();
   });
 
-  it.each(badRequests)('refuses $name', async ({ name, send: build, status, code, data, hasNoId }) => {
+  it.each(badRequests)('refuses $name', async ({ name, send: build, status, code, data, hasNoId, isAsked }) => {
     const before = journal.touches();
     const id = `request with ${name}`;
-    const answer = await readAll(await send(thv.url, build(id)));
+    const answer = await readAll(await send(gateway.url, build(id)));
     expect([status].flat(), answer.text).toContain(answer.status);
     if (code !== undefined) expect([code].flat(), answer.text).toContain(answer.message?.error?.code);
     if (data !== undefined) expect(answer.message?.error?.data).toMatchObject(data);
     if (hasNoId === true) expect(answer.message?.id).toBeUndefined();
     else expect(answer.message?.id).toBe(id);
-    expect(journal.touches()).toBe(before);
+    expect(journal.touches() - before).toBe(isAsked === true ? 1 : 0);
   });
 
   it('names the versions that it speaks when it refuses one, as in its answer to server/discover', async () => {
     const mirror = { 'mcp-protocol-version': '1900-01-01' };
-    const refused = await askModern(thv.url, 'tools/list', {}, { version: '1900-01-01', mirror });
-    const discovered = await askModern(thv.url, 'server/discover');
+    const refused = await askModern(gateway.url, 'tools/list', {}, { version: '1900-01-01', mirror });
+    const discovered = await askModern(gateway.url, 'server/discover');
     const supported = discovered.message?.result?.['supportedVersions'];
     expect(supported).toContain('2026-07-28');
     expect(refused.message?.error?.data).toMatchObject({ supported });
@@ -81,7 +81,7 @@ describe.each(served)('in front of $server', ({ command, options }) => {
 
   it.each(accepted)('takes %s', async (_name, more, requestOptions) => {
     const params = { name: 'echo', arguments: { message: 'heard' }, ...more };
-    const answer = await askModern(thv.url, 'tools/call', params, requestOptions);
+    const answer = await askModern(gateway.url, 'tools/call', params, requestOptions);
     expect(answer.status, answer.text).toBe(200);
     expect(answer.message).toMatchObject({ result: { resultType: 'complete', content: [{ text: 'heard' }] } });
     if (requestOptions.id !== undefined) expect(answer.message?.id).toBe(requestOptions.id);
@@ -91,7 +91,7 @@ describe.each(served)('in front of $server', ({ command, options }) => {
   it('refuses GET and DELETE without a session', async () => {
     for (const method of ['GET', 'DELETE']) {
       const { headers } = modernRequest('tools/list');
-      const { status } = await readAll(await send(thv.url, { method, headers }));
+      const { status } = await readAll(await send(gateway.url, { method, headers }));
       expect([400, 404, 405], method).toContain(status);
     }
   });
@@ -99,19 +99,19 @@ describe.each(served)('in front of $server', ({ command, options }) => {
   it('takes a notification', async () => {
     const { headers } = modernRequest('notifications/cancelled');
     const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
-    const answer = await readAll(await send(thv.url, { headers, body }));
+    const answer = await readAll(await send(gateway.url, { headers, body }));
     expect(answer).toMatchObject({ status: 202, text: '' });
   });
 
   it('never agrees with a Legacy client on the Modern version', async () => {
-    const session = await openSession(thv.url, { protocolVersion: '2026-07-28', headers: {} });
+    const session = await openSession(gateway.url, { protocolVersion: '2026-07-28', headers: {} });
     expect(session.initialized.result?.['protocolVersion']).not.toBe('2026-07-28');
     expect(session.sessionId).toBeDefined();
     await session.close();
   });
 
   it('takes stray members of the envelope from a Legacy client', async () => {
-    const session = await openSession(thv.url);
+    const session = await openSession(gateway.url);
     const _meta = { 'io.modelcontextprotocol/clientInfo': { name: 'stray', version: '1' } };
     const params = { name: 'echo', arguments: { message: 'heard' }, _meta };
     const answer = await session.request('tools/call', params);
@@ -123,19 +123,22 @@ describe.each(served)('in front of $server', ({ command, options }) => {
 
 describe('states that nobody has handed out', () => {
   let journal: Journal;
-  let thv: RunningThv;
+  let gateway: GatewayUnderTest;
   beforeAll(async () => {
     journal = await openJournal();
-    thv = await runThv(hostileServer({ journal: journal.file }), ['--isolation', 'lease']);
+    gateway = await openGateway(hostileServer({ journal: journal.file }), { isolation: 'lease' });
   });
   afterAll(async () => {
-    await thv.close();
+    await gateway.close();
     await journal.close();
   });
 
   it.each(forgedStates)('are refused by a leased server: %s', async (_name, requestState) => {
     const params = { name: 'echo', arguments: { message: 'never heard' }, inputResponses: {}, requestState };
-    const answer = await askModern(thv.url, 'tools/call', params, { id: 'forged', capabilities: { elicitation: {} } });
+    const answer = await askModern(gateway.url, 'tools/call', params, {
+      id: 'forged',
+      capabilities: { elicitation: {} },
+    });
     expect(answer.message, answer.text).toMatchObject({
       id: 'forged',
       error: { code: -32602, data: { reason: 'invalid_request_state' } },
@@ -146,13 +149,13 @@ describe('states that nobody has handed out', () => {
 
 describe('arguments that travel in headers', () => {
   let journal: Journal;
-  let thv: RunningThv;
+  let gateway: GatewayUnderTest;
   beforeAll(async () => {
     journal = await openJournal();
-    thv = await runThv(modernServer({ journal: journal.file }));
+    gateway = await openGateway(modernServer({ journal: journal.file }));
   });
   afterAll(async () => {
-    await thv.close();
+    await gateway.close();
     await journal.close();
   });
 
@@ -170,7 +173,7 @@ describe('arguments that travel in headers', () => {
   it.each(cases)('%s', async (_name, sent, mirror, isTaken) => {
     const before = journal.calls('mirrored');
     const params = { name: 'mirrored', arguments: sent };
-    const answer = await askModern(thv.url, 'tools/call', params, { id: 'mirrored', mirror });
+    const answer = await askModern(gateway.url, 'tools/call', params, { id: 'mirrored', mirror });
     if (isTaken) {
       expect(answer.status, answer.text).toBe(200);
     } else {

@@ -1,14 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askModern, eraClients, hostileServer, modernServer, openSession, readAll } from './doubles/src/index.js';
-import type { ReadResponse } from './doubles/src/index.js';
-import { runThv } from './support/thv.js';
-import type { RunningThv } from './support/thv.js';
+import type { Command, ReadResponse } from './doubles/src/index.js';
+import { openGateway } from './support/gateway.js';
+import type { GatewayTestOptions, GatewayUnderTest } from './support/gateway.js';
 
-const hosts = [
-  { server: 'a Modern server', command: modernServer(), options: [] },
-  { server: 'a shared Legacy server', command: hostileServer(), options: [] },
-  { server: 'a leased Legacy server', command: hostileServer(), options: ['--isolation', 'lease'] },
-] as const;
+const hosts: readonly {
+  readonly server: string;
+  readonly command: Command;
+  readonly options: GatewayTestOptions;
+}[] = [
+  { server: 'a Modern server', command: modernServer(), options: {} },
+  { server: 'a shared Legacy server', command: hostileServer(), options: {} },
+  { server: 'a leased Legacy server', command: hostileServer(), options: { isolation: 'lease' } },
+];
 
 const progressOf = (answer: ReadResponse) =>
   answer.messages
@@ -16,16 +20,16 @@ const progressOf = (answer: ReadResponse) =>
     .map(({ params }) => [params?.['progressToken'], params?.['progress']]);
 
 describe.each(hosts)('clients of both eras in front of $server', ({ command, options }) => {
-  let thv: RunningThv;
+  let gateway: GatewayUnderTest;
   beforeAll(async () => {
-    thv = await runThv(command, options);
+    gateway = await openGateway(command, options);
   });
   afterAll(async () => {
-    await thv.close();
+    await gateway.close();
   });
 
   it('get their own answers and their own progress under equal ids and equal tokens', async () => {
-    const { url } = thv;
+    const { url } = gateway;
     const sessions = await Promise.all([openSession(url), openSession(url)]);
     const params = (count: number) => ({ name: 'progress', arguments: { count, delayMs: 5, ms: 5 } });
     const meta = { progressToken: 1 };
@@ -46,7 +50,7 @@ describe.each(hosts)('clients of both eras in front of $server', ({ command, opt
   });
 
   it('get nothing of each other when they speak all at once', async () => {
-    const { url } = thv;
+    const { url } = gateway;
     const clients = await Promise.all(eraClients.map(({ connect }) => connect(url)));
     const rounds = Array.from({ length: 10 }, (_value, round) => round);
     const heard = await Promise.all(
@@ -62,8 +66,8 @@ describe.each(hosts)('clients of both eras in front of $server', ({ command, opt
 
   it('keep the type of their ids', async () => {
     const [text, number] = await Promise.all([
-      askModern(thv.url, 'tools/call', { name: 'echo', arguments: { message: 'a' } }, { id: '1' }),
-      askModern(thv.url, 'tools/call', { name: 'echo', arguments: { message: 'b' } }, { id: 1 }),
+      askModern(gateway.url, 'tools/call', { name: 'echo', arguments: { message: 'a' } }, { id: '1' }),
+      askModern(gateway.url, 'tools/call', { name: 'echo', arguments: { message: 'b' } }, { id: 1 }),
     ]);
     expect(text.message).toMatchObject({ id: '1', result: { content: [{ text: 'a' }] } });
     expect(number.message).toMatchObject({ id: 1, result: { content: [{ text: 'b' }] } });

@@ -14,6 +14,8 @@ export interface BadRequest {
   readonly data?: Readonly<Record<string, unknown>>;
   /** True where the message shows no id that an answer could carry. */
   readonly hasNoId?: boolean;
+  /** True where only the server can know. */
+  readonly isAsked?: boolean;
 }
 
 const META = 'io.modelcontextprotocol/';
@@ -128,7 +130,13 @@ const methods: readonly BadRequest[] = [
   'resources/subscribe',
   'resources/unsubscribe',
   'tasks/get',
-].map((name) => ({ name: `the method ${name}`, send: method(name), status: 404, code: -32601 }));
+].map((name) => ({
+  name: `the method ${name}`,
+  send: method(name),
+  status: 404,
+  code: -32601,
+  isAsked: name === 'nothing/known',
+}));
 
 const shapes: readonly BadRequest[] = [
   { name: 'broken JSON', send: bodyOf('{"jsonrpc":"2.0","id":1,'), status: 400, code: -32700, hasNoId: true },

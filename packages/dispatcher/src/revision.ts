@@ -48,16 +48,16 @@ export function classify(message: Message, versionHeader: string | undefined): C
   if (!signal) return LEGACY;
   const claimed = meta !== undefined && Object.hasOwn(meta, VERSION_KEY) ? meta[VERSION_KEY] : undefined;
   if (typeof claimed !== 'string' || claimed === '') return classifyWithoutClaim(message, versionHeader);
-  if (claimed !== MODERN_VERSION) {
-    return invalid(UNSUPPORTED_VERSION, `Unsupported protocol version: ${claimed}`, {
-      supported: [MODERN_VERSION],
-      requested: claimed,
-    });
-  }
   if (versionHeader !== undefined && versionHeader !== claimed) {
     return invalid(HEADER_MISMATCH, 'MCP-Protocol-Version header and _meta name different versions', {
       header: versionHeader,
       body: claimed,
+    });
+  }
+  if (claimed !== MODERN_VERSION) {
+    return invalid(UNSUPPORTED_VERSION, `Unsupported protocol version: ${claimed}`, {
+      supported: [MODERN_VERSION],
+      requested: claimed,
     });
   }
   if (message.method === 'initialize') return MODERN;
@@ -75,17 +75,7 @@ export function claimedVersion(message: Message): string | undefined {
 
 function classifyWithoutClaim(message: Message, versionHeader: string | undefined): Classification {
   if (message.method === 'initialize') return LEGACY;
-  if (versionHeader === MODERN_VERSION) {
-    return invalid(
-      HEADER_MISMATCH,
-      `MCP-Protocol-Version is ${MODERN_VERSION}, but _meta["${VERSION_KEY}"] is missing`,
-      {
-        header: versionHeader,
-        body: null,
-      },
-    );
-  }
-  if (versionHeader !== undefined) return LEGACY;
+  if (versionHeader !== undefined && versionHeader !== MODERN_VERSION) return LEGACY;
   return invalid(INVALID_PARAMS, `_meta["${VERSION_KEY}"] must be a non-empty string`);
 }
 

@@ -4,7 +4,7 @@ import { errorBytes } from '../error-bytes.js';
 import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, UNSUPPORTED_VERSION } from '../codes.js';
 import type { Dispatcher } from '../dispatcher.js';
 import { BUSY } from '../outcome.js';
-import { LEGACY_VERSIONS, checkModernHeaders, claimedVersion, classify } from '../revision.js';
+import { LEGACY_VERSIONS, MODERN_VERSION, checkModernHeaders, claimedVersion, classify } from '../revision.js';
 import type { ClassificationError } from '../revision.js';
 import type { ClientSession } from '../sessions.js';
 import { BatchReply, isArray, joinArray } from './batch.js';
@@ -173,9 +173,11 @@ export class PostPipeline {
     if (problem === undefined) {
       const known = context ?? new HttpContext(request, writer, message);
       modern.request(message, this.#replyFor(exchange, message, context), known);
-    } else {
-      replyError(writer, problem.status, problem, { idText, headers });
+      return;
     }
+    // What a refusal offers is what `server/discover` lists.
+    const { data } = problem.code === UNSUPPORTED_VERSION ? this.#unsupported(message, request) : problem;
+    replyError(writer, problem.status, { ...problem, data }, { idText, headers });
   }
 
   /** A client of the newer era learns which versions this edge serves, and can fall back to one of them. */
@@ -185,13 +187,18 @@ export class PostPipeline {
       status: 400,
       code: UNSUPPORTED_VERSION,
       message: `Unsupported protocol version: ${requested}`,
-      data: { supported: LEGACY_VERSIONS.toReversed(), requested },
+      data: { supported: this.#settings.modern?.supportedVersions ?? LEGACY_VERSIONS.toReversed(), requested },
     };
   }
 
   #routeOneWay(exchange: Exchange, message: Message, context: HttpContext | undefined): void {
     const { request, writer, headers } = exchange;
     const principal = context?.principal;
+    if (message.kind === 'response' && headerOf(request, 'mcp-protocol-version') === MODERN_VERSION) {
+      const error = { code: INVALID_REQUEST, message: `Clients of ${MODERN_VERSION} send no responses` };
+      replyError(writer, 400, error, { headers });
+      return;
+    }
     const session = this.#sessionOf(request, principal, false);
     if (session === 'unknown') {
       replySessionNotFound(writer, undefined, headers);

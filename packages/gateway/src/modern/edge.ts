@@ -1,6 +1,7 @@
 import type { Outcome, Reply } from '@thv/dispatcher';
 import { LEGACY_VERSIONS } from '@thv/dispatcher';
 import type { ModernEdge } from '@thv/dispatcher/http';
+import { INVALID_STATE } from '@thv/mrtr';
 import { MODERN_VERSION, RPC_CODES, buildResult } from '@thv/transport';
 import type { JsonObject, Message, RequestContext } from '@thv/transport';
 import { LOG_LEVEL_KEY, SERVER_INFO_KEY, isObject, metaOf, own } from '../meta.js';
@@ -47,6 +48,7 @@ const LOG_LEVELS: ReadonlySet<unknown> = new Set([
   'alert',
   'emergency',
 ]);
+const INPUT_REQUIRING: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 const CAPABILITIES_GONE: ReadonlySet<string> = new Set(['tasks']);
 
 /** The edge, with a way to end its subscriptions. */
@@ -80,7 +82,7 @@ class ServerEdge implements OpenModernEdge {
     const method = message.method ?? '';
     const problem = REMOVED.has(method)
       ? refused(404, RPC_CODES.methodNotFound, 'Method not found')
-      : badLogLevel(message);
+      : (badLogLevel(message) ?? badRetry(message));
     if (problem !== undefined) reply.settle({ kind: 'failure', failure: problem });
     else if (method === 'server/discover') void this.#discover(message, reply);
     else if (method === 'subscriptions/listen') this.#listen(message, reply, context);
@@ -184,6 +186,19 @@ function badLogLevel(message: Message) {
   const level = own(metaOf(message), LOG_LEVEL_KEY);
   if (level === undefined || LOG_LEVELS.has(level)) return undefined;
   return refused(400, RPC_CODES.invalidParams, `_meta["${LOG_LEVEL_KEY}"] is no log level: ${JSON.stringify(level)}`);
+}
+
+/** A retry whose members have the wrong form never reaches a server. */
+function badRetry(message: Message) {
+  const { params } = message.json();
+  if (!INPUT_REQUIRING.has(message.method ?? '') || !isObject(params)) return undefined;
+  if (Object.hasOwn(params, 'inputResponses') && !isObject(params['inputResponses'])) {
+    return refused(400, RPC_CODES.invalidParams, 'params.inputResponses must be an object');
+  }
+  if (Object.hasOwn(params, 'requestState') && typeof params['requestState'] !== 'string') {
+    return refused(400, RPC_CODES.invalidParams, 'params.requestState must be a string', INVALID_STATE.data);
+  }
+  return undefined;
 }
 
 /** Capabilities that still mean something to a client of the newer era. */

@@ -1,7 +1,8 @@
 import type { Dispatcher, Failure, ListenFilter, Listener, Listening, Reply } from '@thv/dispatcher';
+import { INVALID_STATE } from '@thv/mrtr';
 import type { JsonObject, Message, RequestContext } from '@thv/transport';
 import { declaredCapabilities, isObject, own } from '../meta.js';
-import { MappedReply } from '../replies.js';
+import { MappedReply, refused } from '../replies.js';
 import { isFailure } from '../server.js';
 import type { ModernServer, ServerDescription } from '../server.js';
 import { toLegacyRequest } from './requests.js';
@@ -38,6 +39,14 @@ class SharedLegacyServer implements ModernServer {
   request(message: Message, reply: Reply, context: RequestContext): void {
     this.#watchTools();
     const method = message.method ?? '';
+    // No state was ever handed out here, so whatever comes is not ours.
+    if (own(message.json()['params'], 'requestState') !== undefined) {
+      reply.settle({
+        kind: 'failure',
+        failure: refused(400, INVALID_STATE.code, INVALID_STATE.message, INVALID_STATE.data),
+      });
+      return;
+    }
     const mapped = new MappedReply(reply, (outcome) =>
       toModernOutcome(outcome, method, {
         serverInfo: this.#serverInfo,
