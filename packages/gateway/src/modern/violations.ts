@@ -27,13 +27,18 @@ export function violationOf(request: Message, answer: Message): Failure | undefi
   if (!isObject(requests) || !Object.values(requests).every((entry) => KINDS.has(own(entry, 'method')))) {
     return violation('asked for input of an unknown kind');
   }
+  if (Object.keys(requests).length === 0 && own(result, 'requestState') === undefined) {
+    return violation('asked for input and named none');
+  }
   const missing = missingForAll(
     requests as unknown as InputRequests,
     declaredCapabilities(request) as ClientCapabilities,
   );
-  return missing === undefined
-    ? undefined
-    : violation('asked for what the client did not declare', { requiredCapabilities: missing });
+  if (missing === undefined) return undefined;
+  // Towards the client we are the server, and the client can declare it next time.
+  const message = 'The MCP server needs capabilities that the client did not declare';
+  const data = { requiredCapabilities: missing };
+  return { reason: 'refused', status: 400, code: RPC_CODES.capabilityRequired, message, data };
 }
 
 function taskViolation(request: Message): Failure | undefined {
@@ -43,10 +48,10 @@ function taskViolation(request: Message): Failure | undefined {
     : undefined;
 }
 
-const violation = (what: string, data: Readonly<Record<string, unknown>> = {}): Failure => ({
+const violation = (what: string): Failure => ({
   reason: 'refused',
   status: 502,
   code: RPC_CODES.internalError,
   message: `The MCP server ${what}`,
-  data: { reason: 'server-violation', ...data },
+  data: { reason: 'server-violation' },
 });
