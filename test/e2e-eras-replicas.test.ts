@@ -47,6 +47,7 @@ describe('two replicas behind a round-robin proxy', () => {
       options,
     );
     expect(rounds).toHaveLength(5);
+    for (const { requestState } of rounds) expect(requestState).toMatch(/^thv1\./);
     expect(JSON.parse(textOf(last))).toMatchObject({
       said: [1, 2, 3, 4, 5].map((n) => accept(String(n))),
       effects: 1,

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eraClients, modernServer, readJournal } from './doubles/src/index.js';
 import type { Command, Person } from './doubles/src/index.js';
-import { openGateway } from './support/gateway.js';
-import type { GatewayUnderTest } from './support/gateway.js';
+import { runThv } from './support/thv.js';
+import type { RunningThv } from './support/thv.js';
 
 const everything: Command = {
   command: process.execPath,
@@ -14,20 +14,20 @@ const everything: Command = {
 };
 
 let folder: string;
-const running = new Map<'legacy' | 'modern', GatewayUnderTest>();
+const running = new Map<'legacy' | 'modern', RunningThv>();
 const urlOf = (server: 'legacy' | 'modern'): string => running.get(server)?.url ?? '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'thv-eras-'));
   const [legacy, modern] = await Promise.all([
-    openGateway(everything, { isolation: 'lease' }),
-    openGateway(modernServer({ journal: join(folder, 'journal') })),
+    runThv(everything, ['--isolation', 'lease']),
+    runThv(modernServer({ journal: join(folder, 'journal') })),
   ]);
   running.set('legacy', legacy).set('modern', modern);
 });
 
 afterAll(async () => {
-  for (const [, thv] of running) await thv.close();
+  for (const [name, thv] of running) expect(await thv.close(), `${name}: ${thv.stderr()}`).toBe(130);
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -154,3 +154,8 @@ describe.each(eraClients)('a $client client ($era)', ({ client: name, connect })
   });
 });
 
+describe('each of the servers', () => {
+  it('is one process where it is Modern, and none is left over where it is leased', () => {
+    expect(running.get('modern')?.backends()).toHaveLength(1);
+  });
+});

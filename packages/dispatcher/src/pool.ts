@@ -1,4 +1,4 @@
-import { buildResult } from '@thv/transport';
+import { MODERN_VERSION, buildResult, editMembers } from '@thv/transport';
 import type { Connection, Message } from '@thv/transport';
 import { cancelledKey } from './cancel.js';
 import { agreementFrom } from './handshake.js';
@@ -6,6 +6,7 @@ import { createLane } from './lanes.js';
 import type { Mode, ModeContext, Origin, Taken } from './mode.js';
 import { SESSION_ENDED, SESSION_REQUIRED, SHUTDOWN, startFailure, tooManySessions } from './outcome.js';
 import type { Failure, Outcome, Reply } from './outcome.js';
+import { LATEST_LEGACY_VERSION } from './revision.js';
 import { Semaphore } from './semaphore.js';
 import { ServerRequests } from './server-requests.js';
 import { ClientSession, paramsOf, principalKey } from './sessions.js';
@@ -186,7 +187,7 @@ export class SessionMode implements Mode {
   ): Promise<Outcome> {
     const { sessions, settings } = this.#context;
     const outcome = await new Promise<Outcome>((resolve) => {
-      const waiter = backend.upstream.admit(createLane(), message, quiet(reply, resolve));
+      const waiter = backend.upstream.admit(createLane(), withLegacyVersion(message), quiet(reply, resolve));
       if (waiter !== undefined) backend.upstream.dispatch(waiter);
     });
     const result = agreementFrom(outcome);
@@ -255,6 +256,15 @@ export class SessionMode implements Mode {
     backend.serverRequests.close();
     await backend.upstream.close(failure);
   }
+}
+
+/** There is no handshake for 2026-07-28: a process that repeats whatever it is asked must not agree on it. */
+function withLegacyVersion(initialize: Message): Message {
+  if (paramsOf(initialize)['protocolVersion'] !== MODERN_VERSION) return initialize;
+  return editMembers(initialize, {
+    path: ['params'],
+    set: { protocolVersion: JSON.stringify(LATEST_LEGACY_VERSION) },
+  });
 }
 
 /** A reply that lets the answer of `initialize` be looked at before the client gets it. */

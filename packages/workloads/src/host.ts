@@ -131,7 +131,8 @@ class Host implements WorkloadHost {
       isolation,
       backendEra,
       name,
-      ...(keyFile === undefined ? {} : { stateKeys: await readStateKeys(keyFile) }),
+      // Who brings keys wants the states of the server sealed too, each for its caller.
+      ...(keyFile === undefined ? {} : { stateKeys: await readStateKeys(keyFile), stateMode: 'sealed' as const }),
       probe: { timeoutMs: Math.min(probeTimeoutMs, startTimeoutMs) },
       dispatcher: {
         requestTimeoutMs: this.#requestTimeout(),

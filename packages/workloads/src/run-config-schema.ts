@@ -50,7 +50,8 @@ export const runConfigSchema = {
     state_key_file: {
       type: 'string',
       minLength: 1,
-      description: 'File with the keys that seal request states; the same for every process of a service',
+      description:
+        'File with the keys that seal request states for their callers; the same for every process of a service',
     },
     session_ttl: { type: 'string', examples: ['30m', '2h'], description: 'How long an idle client session lives' },
     stateless: { type: 'boolean', default: false, description: 'No sessions and no standalone streams' },

@@ -143,7 +143,9 @@ class PoolServer implements LeasedServer {
 
   #over(call: ParkedCall, outcome: Outcome, clean: boolean): void {
     this.#flows.end(call, outcome);
-    if (clean) this.#pool.release(call.process);
+    // It may remember what it was told, such as folders; callers that nobody has authenticated are not one person.
+    const isTold = call.round > 0 && call.process.owner === '';
+    if (clean && !isTold) this.#pool.release(call.process);
     else this.#pool.dispose(call.process);
   }
 

@@ -294,6 +294,6 @@ const ownerOf = (principal: StatePrincipal | undefined, key: DerivedKey): string
   principal === undefined ? 0 : key.hashOf(JSON.stringify([principal.issuer ?? null, principal.subject]));
 
 function digestOf(params: JsonObject): string {
-  const { _meta, inputResponses, requestState, ...rest } = params;
+  const { _meta, inputResponses: _answers, requestState: _state, ...rest } = params;
   return hash('sha256', canonicalJson(rest), 'base64url');
 }

@@ -90,7 +90,10 @@ export const register: RegisterCommand = (command, context) => {
         backendEras,
       ),
     )
-    .option('--state-key-file <path>', 'Keys that seal request states, the same for every process of a service')
+    .option(
+      '--state-key-file <path>',
+      'Keys that seal request states for their callers, the same for every process of a service',
+    )
     .option('--session-ttl <duration>', 'How long an idle client session lives (default: 2h)', durationText)
     .option('--stateless', 'No sessions and no standalone streams')
     .option('--strict-protocol-validation', 'Refuse unknown protocol versions')
