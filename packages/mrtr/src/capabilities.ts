@@ -1,3 +1,4 @@
+import { MrtrError } from './errors.js';
 import { isObject, own } from './json.js';
 import type { ClientCapabilities, InputRequest, InputRequests, JsonObject } from './types.js';
 
@@ -26,6 +27,9 @@ export function requiredCapabilities({ method, params = {} }: InputRequest): Cli
       return { sampling: samplingNeeds(params) };
     case 'roots/list':
       return { roots: {} };
+    default:
+      // What another program sent, whatever the type says.
+      throw new MrtrError('ERR_MRTR_ASK', `Expected a question, got ${JSON.stringify(method as unknown)}`);
   }
 }
 

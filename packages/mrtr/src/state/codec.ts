@@ -227,7 +227,7 @@ class Codec implements StateCodec {
     if (claims.u !== ownerOf(binding.principal, key)) return 'principal';
     if (claims.a !== binding.audience) return 'audience';
     if (claims.m !== binding.method) return 'method';
-    return claims.p === digestOf(binding.params) ? undefined : 'params';
+    return isDigestOf(claims.p, binding.params) ? undefined : 'params';
   }
 
   async #park(store: StateStore, token: string, claims: Claims, key: DerivedKey): Promise<string> {
@@ -292,6 +292,16 @@ const rejected = (reason: RejectReason): RejectedState => ({ kind: 'rejected', r
 /** JSON keeps issuer and subject apart, whatever characters they have. */
 const ownerOf = (principal: StatePrincipal | undefined, key: DerivedKey): string | 0 =>
   principal === undefined ? 0 : key.hashOf(JSON.stringify([principal.issuer ?? null, principal.subject]));
+
+/** Parameters that are nested too deeply have no digest, and no state was ever sealed for them. */
+function isDigestOf(digest: string, params: JsonObject): boolean {
+  try {
+    return digest === digestOf(params);
+  } catch (error) {
+    if (MrtrError.is(error)) return false;
+    throw error;
+  }
+}
 
 function digestOf(params: JsonObject): string {
   const { _meta, inputResponses: _answers, requestState: _state, ...rest } = params;
