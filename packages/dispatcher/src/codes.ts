@@ -14,7 +14,5 @@ export const INTERNAL_ERROR: number = RPC_CODES.internalError;
 export const TIMEOUT: number = RPC_CODES.timeout;
 /** The session is unknown or over (before 2026-07-28 only). */
 export const SESSION_NOT_FOUND: number = RPC_CODES.sessionNotFound;
-/** A header contradicts the body (from 2026-07-28 on). */
-export const HEADER_MISMATCH: number = RPC_CODES.headerMismatch;
 /** The version of the protocol is not served here (from 2026-07-28 on). */
 export const UNSUPPORTED_VERSION: number = RPC_CODES.unsupportedVersion;

@@ -109,6 +109,11 @@ export type Verdict = { readonly kind: 'pass'; readonly message?: Message } | ({
 export interface Middleware {
   /** For logs. */
   readonly name: string;
+  /**
+   * `false` promises that `handle` never looks at the message of a request: a proxy in front of a server that speaks
+   * HTTP then streams bodies instead of reading them. @defaultValue true
+   */
+  readonly readsBody?: boolean;
   /** Decides about a request; calls `next` to ask the inner ones. */
   handle?(context: RequestContext, next: () => Promise<Verdict>): Promise<Verdict>;
   /**

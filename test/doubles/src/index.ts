@@ -1,3 +1,5 @@
+export { openFaultProxy } from './fault-proxy.js';
+export type { Fault, FaultProxy } from './fault-proxy.js';
 export { garbageBodies, oddBodies, smuggledBodies } from './hostile-bodies.js';
 export type { HostileBody } from './hostile-bodies.js';
 export {

@@ -1,5 +1,5 @@
 import type { Message } from '@thv/transport';
-import { errorBytes } from '../error-bytes.js';
+import { errorBytes } from '@thv/transport';
 import { failureError } from '../outcome.js';
 import type { Outcome, Reply } from '../outcome.js';
 import type { FrameFilter } from './writer.js';

@@ -2,7 +2,8 @@ import { Buffer } from 'node:buffer';
 import { INVALID_REQUEST } from '../codes.js';
 import type { Dispatcher } from '../dispatcher.js';
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../revision.js';
-import { Chain, HttpContext } from './chain.js';
+import { MiddlewareChain } from '@thv/transport';
+import { HttpContext } from './chain.js';
 import { Guard } from './guard.js';
 import { replyHealth } from './health.js';
 import { httpSettingsFrom } from './options.js';
@@ -22,14 +23,14 @@ export class Edge {
   readonly settings: HttpSettings;
   readonly dispatcher: Dispatcher;
   readonly #guard: Guard;
-  readonly #chain: Chain;
+  readonly #chain: MiddlewareChain;
   readonly #post: PostPipeline;
 
   constructor(dispatcher: Dispatcher, options: HttpOptions) {
     this.dispatcher = dispatcher;
     this.settings = httpSettingsFrom(options);
     this.#guard = new Guard(options);
-    this.#chain = new Chain(this.settings.middlewares, (name, error) =>
+    this.#chain = new MiddlewareChain(this.settings.middlewares, (name, error) =>
       this.settings.onWarning?.(`middleware ${name}: ${error instanceof Error ? error.message : String(error)}`),
     );
     this.#post = new PostPipeline(dispatcher, this.settings, this.#chain);

@@ -1,6 +1,6 @@
 import { TransportError, parseMessage, splitArray } from '@thv/transport';
-import type { Message, Principal, Refusal } from '@thv/transport';
-import { errorBytes } from '../error-bytes.js';
+import type { Message, MiddlewareChain, Principal, Refusal } from '@thv/transport';
+import { errorBytes } from '@thv/transport';
 import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, UNSUPPORTED_VERSION } from '../codes.js';
 import type { Dispatcher } from '../dispatcher.js';
 import { BUSY } from '../outcome.js';
@@ -9,7 +9,6 @@ import type { ClassificationError } from '../revision.js';
 import type { ClientSession } from '../sessions.js';
 import { BatchReply, isArray, joinArray } from './batch.js';
 import { HttpContext } from './chain.js';
-import type { Chain } from './chain.js';
 import type { HttpSettings } from './options.js';
 import { HttpReply } from './reply.js';
 import { replyEmpty, replyError, replyFailure, replyFault, replyJson, replySessionNotFound } from './responses.js';
@@ -42,9 +41,9 @@ const BATCH_REFUSED: Problem = {
 export class PostPipeline {
   readonly #dispatcher: Dispatcher;
   readonly #settings: HttpSettings;
-  readonly #chain: Chain;
+  readonly #chain: MiddlewareChain;
 
-  constructor(dispatcher: Dispatcher, settings: HttpSettings, chain: Chain) {
+  constructor(dispatcher: Dispatcher, settings: HttpSettings, chain: MiddlewareChain) {
     this.#dispatcher = dispatcher;
     this.#settings = settings;
     this.#chain = chain;

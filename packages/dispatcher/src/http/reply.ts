@@ -1,5 +1,5 @@
 import type { Message } from '@thv/transport';
-import { errorBytes } from '../error-bytes.js';
+import { errorBytes } from '@thv/transport';
 import { INTERNAL_ERROR } from '../codes.js';
 import { failureMessage } from '../outcome.js';
 import type { Failure, Outcome, Reply } from '../outcome.js';

@@ -1,4 +1,4 @@
-import { errorBytes } from '../error-bytes.js';
+import { errorBytes } from '@thv/transport';
 import { INTERNAL_ERROR, SESSION_NOT_FOUND } from '../codes.js';
 import type { Failure } from '../outcome.js';
 import { failureError } from '../outcome.js';

@@ -1,4 +1,4 @@
-import type { Message } from '@thv/transport';
+export type { FrameFilter } from '@thv/transport';
 
 /** Header names and values in turn, ready for `writeHead`. */
 export type HeaderList = readonly string[];
@@ -34,9 +34,6 @@ export interface Incoming {
   /** The address that the client connected to, where the server knows it. */
   readonly localAddress: string | undefined;
 }
-
-/** Sees a message before it leaves; `undefined` drops it. */
-export type FrameFilter = (message: Message) => Message | undefined;
 
 /** The value of a header; of several the first. */
 export function headerOf(request: Incoming, name: string): string | undefined {

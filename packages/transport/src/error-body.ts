@@ -1,5 +1,5 @@
 /**
- * The bytes of an error response. Without an id the member is left out: `"id":null` is no valid MCP message and
+ * The bytes of a JSON-RPC error response. Without an id the member is left out: `"id":null` is no valid MCP message and
  * breaks strict clients.
  */
 export function errorBytes(
