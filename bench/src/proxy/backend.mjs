@@ -1,9 +1,26 @@
 // The stdio server behind every proxy, as fast as Node can be, so that the proxy is what is measured: the tool `echo`
 // answers with its arguments as structured content, copied as bytes where the message has the usual shape.
 const tools = [{ name: 'echo', description: 'Says it again', inputSchema: { type: 'object' } }];
+const isModern = process.argv[2] === 'modern';
 const ARGUMENTS = Buffer.from('"arguments":');
 const USUAL =
   /^\{"jsonrpc":"2\.0",(?:"id":(\d+),"method":"tools\/call"|"method":"tools\/call","id":(\d+)),"params":\{"name":"echo",$/;
+
+/** The results of a server of 2026-07-28. */
+function modernResultOf({ method, params }) {
+  if (method === 'tools/call')
+    return { resultType: 'complete', content: [], structuredContent: params.arguments ?? {} };
+  if (method === 'tools/list') return { resultType: 'complete', tools, ttlMs: 0, cacheScope: 'public' };
+  if (method !== 'server/discover') return undefined;
+  return {
+    resultType: 'complete',
+    supportedVersions: ['2026-07-28'],
+    capabilities: { tools: {} },
+    ttlMs: 0,
+    cacheScope: 'public',
+    _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'echo', version: '1.0.0' } },
+  };
+}
 
 /** The answer to a call whose arguments are the last thing in it; `undefined` for any other shape. */
 function copyAnswer(line) {
@@ -36,7 +53,7 @@ function resultOf({ method, params }) {
 function parsedAnswer(line) {
   const message = JSON.parse(line.toString('utf8'));
   if (message.id === undefined || message.method === undefined) return [];
-  const result = resultOf(message);
+  const result = isModern ? modernResultOf(message) : resultOf(message);
   const body = result === undefined ? { error: { code: -32601, message: 'Method not found' } } : { result };
   return [Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id: message.id, ...body })}\n`)];
 }
@@ -45,7 +62,7 @@ let rest = [];
 let answers = [];
 
 function receive(line) {
-  answers.push(...(copyAnswer(line) ?? parsedAnswer(line)));
+  answers.push(...((isModern ? undefined : copyAnswer(line)) ?? parsedAnswer(line)));
 }
 
 process.stdin.on('data', (chunk) => {

@@ -8,12 +8,14 @@ import { tree } from '../lib/proc.mjs';
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const backend = pinned(1, [process.execPath, here('./backend.mjs')]);
+/** The same server as one of 2026-07-28. */
+export const modernBackend = [...backend, 'modern'];
 const node = process.execPath;
 const modules = `${root}node_modules`;
 
 /** What is compared: how each is started on a port. All share the same server behind, on the other processor. */
 export const targets = {
-  thv: (port) => [
+  thv: (port, server = backend) => [
     node,
     fileURLToPath(new URL('../../../apps/cli/bin/thv.js', import.meta.url)),
     'run',
@@ -23,7 +25,7 @@ export const targets = {
     '--proxy-port',
     String(port),
     '--',
-    ...backend,
+    ...server,
   ],
   reference: (port) => [node, here('./reference.mjs'), String(port), ...backend],
   'mcp-proxy': (port) => [
@@ -56,12 +58,12 @@ export const targets = {
 };
 
 /** Starts a target on the first processor, in an empty home folder. */
-export async function startTarget(name) {
+export async function startTarget(name, backendCommand) {
   const port = await freePort();
   const home = mkdtempSync(join(tmpdir(), 'thv-bench-'));
   const env = { ...process.env, HOME: home };
   for (const kind of ['CONFIG', 'DATA', 'STATE', 'CACHE']) env[`XDG_${kind}_HOME`] = join(home, kind.toLowerCase());
-  const server = await startServer(pinned(0, targets[name](port)), port, { env });
+  const server = await startServer(pinned(0, targets[name](port, backendCommand)), port, { env });
   const members = () =>
     tree(server.pid).map((member) => ({ ...member, isBackend: member.command.includes('backend.mjs') }));
   return {
