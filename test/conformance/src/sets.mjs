@@ -48,4 +48,21 @@ export const sets = [
       'server-stateless': ['sep-2575-server-rejects-undeclared-capability', 'sep-2575-missing-capability-http-400'],
     },
   },
+  {
+    revision: '2026-07-28',
+    role: 'client',
+    name: 'the driver of @thv/mrtr',
+    client: 'main.mjs',
+    // What is left out is authorization.
+    only: [
+      'tools_call',
+      'request-metadata',
+      'sep-2322-client-request-state',
+      'http-standard-headers',
+      'http-custom-headers',
+      'http-invalid-tool-headers',
+      'json-schema-ref-no-deref',
+    ],
+    also: ['json-schema-2020-12-preservation'],
+  },
 ];
