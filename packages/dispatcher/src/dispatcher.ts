@@ -11,6 +11,7 @@ import type { DispatcherOptions, DispatcherSettings } from './options.js';
 import { SESSION_REQUIRED, SHUTDOWN } from './outcome.js';
 import type { Failure, Reply } from './outcome.js';
 import { SessionMode } from './pool.js';
+import { PrincipalMode } from './principal.js';
 import { ResumableReply } from './resume.js';
 import { SessionTable } from './sessions.js';
 import type { ClientSession } from './sessions.js';
@@ -40,7 +41,7 @@ export interface DispatcherStats {
  * {@link Reply}, streams as sinks, and the backend is a connection.
  */
 export interface Dispatcher {
-  readonly isolation: 'shared' | 'session';
+  readonly isolation: 'shared' | 'session' | 'principal';
   /** What slow receivers are watched by; edges report their sinks here. */
   readonly flow: FlowGuard;
   /** The settings in force, defaults filled in. */
@@ -54,12 +55,12 @@ export interface Dispatcher {
    */
   ready(): Promise<void>;
   /** What a shared backend agreed on in its handshake, which is made where it was not; or why there is none. */
-  agreement(): Promise<ServerAgreement | Failure>;
+  agreement(origin?: Origin): Promise<ServerAgreement | Failure>;
   /**
    * Subscribes a client of 2026-07-28 to changes at a shared backend. It shares the subscriptions of the sessions: the
    * backend hears of the first and of the last one for each URI.
    */
-  listen(filter: ListenFilter, listener: Listener): Promise<Listening | Failure>;
+  listen(filter: ListenFilter, listener: Listener, origin?: Origin): Promise<Listening | Failure>;
   /** The live session with that id that belongs to the principal; the look counts as activity. */
   session(id: string, principal?: Principal): ClientSession | undefined;
   /** Why no request can be taken now: the backend is down, or everything is shutting down. */
@@ -111,7 +112,7 @@ class DispatcherCore implements Dispatcher, ModeContext {
       clock,
       ttlMs: settings.sessionTtlMs,
       // A process for one client alone must not live on because a socket was left open.
-      streamKeepsAlive: settings.isolation === 'shared',
+      streamKeepsAlive: settings.isolation !== 'session',
       onEnd: (session) => this.#ended(session),
     });
     this.flow = new FlowGuard({
@@ -125,7 +126,7 @@ class DispatcherCore implements Dispatcher, ModeContext {
     this.#reapLater();
   }
 
-  get isolation(): 'shared' | 'session' {
+  get isolation(): 'shared' | 'session' | 'principal' {
     return this.settings.isolation;
   }
 
@@ -143,14 +144,14 @@ class DispatcherCore implements Dispatcher, ModeContext {
     });
   }
 
-  async agreement(): Promise<ServerAgreement | Failure> {
+  async agreement(origin?: Origin): Promise<ServerAgreement | Failure> {
     if (this.#closing !== undefined) return SHUTDOWN;
-    return (await this.#mode.agreement?.()) ?? SESSION_REQUIRED;
+    return (await this.#mode.agreement?.(origin)) ?? SESSION_REQUIRED;
   }
 
-  async listen(filter: ListenFilter, listener: Listener): Promise<Listening | Failure> {
+  async listen(filter: ListenFilter, listener: Listener, origin?: Origin): Promise<Listening | Failure> {
     if (this.#closing !== undefined) return SHUTDOWN;
-    return (await this.#mode.listen?.(filter, listener)) ?? SESSION_REQUIRED;
+    return (await this.#mode.listen?.(filter, listener, origin)) ?? SESSION_REQUIRED;
   }
 
   session(id: string, principal?: Principal): ClientSession | undefined {
@@ -294,6 +295,8 @@ class DispatcherCore implements Dispatcher, ModeContext {
 function createMode(settings: DispatcherSettings, context: ModeContext): Mode {
   if (settings.isolation === 'session' && settings.connect !== undefined)
     return new SessionMode(context, settings.connect);
+  if (settings.isolation === 'principal' && settings.connect !== undefined)
+    return new PrincipalMode(context, settings.connect);
   if (settings.connection !== undefined) return new SharedMode(context, settings.connection);
   throw new DispatcherError('ERR_DISPATCHER_ARGUMENT', 'Expected `connection` or `connect` to be given');
 }

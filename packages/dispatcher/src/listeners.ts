@@ -92,6 +92,10 @@ export class Listeners {
     this.#subscriptions = subscriptions;
   }
 
+  get size(): number {
+    return this.#entries.size;
+  }
+
   async open(
     filter: ListenFilter,
     listener: Listener,

@@ -4,7 +4,7 @@ import type { Drops } from './drops.js';
 import type { DispatcherSettings } from './options.js';
 import type { ListenFilter, Listener, Listening } from './listeners.js';
 import type { Failure, Reply } from './outcome.js';
-import type { ClientSession, SessionTable } from './sessions.js';
+import type { ClientSession } from './sessions.js';
 
 /** Who a message comes from. */
 export interface Origin {
@@ -26,11 +26,20 @@ export interface ServerAgreement {
 /** What became of a message without an answer. */
 export type Taken = 'taken' | 'busy' | 'unknown-id';
 
+/** The live sessions that a mode has to do with. */
+export interface Sessions extends Iterable<ClientSession> {
+  readonly size: number;
+  countOf(key: string | undefined): number;
+  add(session: ClientSession): void;
+  end(session: ClientSession): void;
+  endAll(): void;
+}
+
 /** What all isolation modes share. */
 export interface ModeContext {
   readonly settings: DispatcherSettings;
   readonly wheel: DeadlineWheel;
-  readonly sessions: SessionTable;
+  readonly sessions: Sessions;
   readonly drops: Drops;
   /** Hands a message to the standalone stream of a session, present or resumable. */
   deliver(
@@ -46,9 +55,9 @@ export interface Mode {
   /** Makes sure that the backend answers, where there is one before any client. */
   ready(): Promise<Failure | undefined>;
   /** What the shared handshake agreed on; makes it where it was not made. */
-  agreement?(): Promise<ServerAgreement | Failure>;
+  agreement?(origin?: Origin): Promise<ServerAgreement | Failure>;
   /** Subscribes a client that has no session. */
-  listen?(filter: ListenFilter, listener: Listener): Promise<Listening | Failure>;
+  listen?(filter: ListenFilter, listener: Listener, origin?: Origin): Promise<Listening | Failure>;
   /** What the shared backend wrote to stderr before it went away. */
   readonly stderrTail: readonly string[];
   initialize(message: Message, reply: Reply, origin: Origin): void;

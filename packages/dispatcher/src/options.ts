@@ -21,7 +21,7 @@ export interface Drop {
   readonly suppressed: number;
 }
 
-/** What a new backend of `isolation: 'session'` is for. */
+/** What a new backend of `isolation: 'session'` or `'principal'` is for. */
 export interface BackendRequest {
   readonly sessionId: string;
   readonly principal: Principal | undefined;
@@ -41,11 +41,14 @@ export interface ResumabilityOptions {
 
 /** Options of {@link createDispatcher}. Times are milliseconds, sizes bytes. */
 export interface DispatcherOptions {
-  /** One backend for all clients, or one for each session. @defaultValue 'shared' */
-  readonly isolation?: 'shared' | 'session';
+  /** One backend for all clients, or one for each session or each caller. @defaultValue 'shared' */
+  readonly isolation?: 'shared' | 'session' | 'principal';
   /** The backend of `isolation: 'shared'`; the dispatcher starts and closes it. */
   readonly connection?: Connection;
-  /** Makes the backend of a session for `isolation: 'session'`; it should not restart by itself. */
+  /**
+   * Makes the backend of a session or a caller. That of a session should not restart by itself; that of a caller may,
+   * and has an empty `sessionId`.
+   */
   readonly connect?: (request: BackendRequest) => Connection | Promise<Connection>;
   /** How the shared handshake names us. @defaultValue \{ name: 'thv', version: '0.0.0' \} */
   readonly clientInfo?: { readonly name: string; readonly version: string };
@@ -65,6 +68,8 @@ export interface DispatcherOptions {
   readonly maxSessions?: number;
   /** Sessions of one principal, with a backend for each session. @defaultValue `maxSessions` */
   readonly maxSessionsPerPrincipal?: number;
+  /** Backends of `isolation: 'principal'`. @defaultValue 32 */
+  readonly maxBackends?: number;
   /** Backends that start at the same time. @defaultValue 4 */
   readonly maxConcurrentStarts?: number;
   /** What a client is told to wait when there are too many sessions. @defaultValue 5000 */
@@ -120,6 +125,7 @@ type Defaulted =
   | 'resetTimeoutOnProgress'
   | 'sessionTtlMs'
   | 'maxSessions'
+  | 'maxBackends'
   | 'maxConcurrentStarts'
   | 'sessionRetryAfterMs'
   | 'keepAliveMs'
@@ -152,6 +158,7 @@ const POSITIVE_INTEGERS = [
   'sessionTtlMs',
   'maxSessions',
   'maxSessionsPerPrincipal',
+  'maxBackends',
   'maxConcurrentStarts',
   'sessionRetryAfterMs',
   'keepAliveMs',
@@ -184,7 +191,7 @@ export function settingsFrom(options: DispatcherOptions): DispatcherSettings {
   const { isolation = 'shared', requestTimeoutMs = 60_000 } = options;
   checkBackend(isolation, options);
   checkAttributionKey(options.attributionKey);
-  const maxSessions = options.maxSessions ?? (isolation === 'shared' ? 10_000 : 32);
+  const maxSessions = options.maxSessions ?? (isolation === 'session' ? 32 : 10_000);
   const settings = {
     isolation,
     requestTimeoutMs,
@@ -192,6 +199,7 @@ export function settingsFrom(options: DispatcherOptions): DispatcherSettings {
     handshake: 'proxy' as const,
     resetTimeoutOnProgress: true,
     sessionTtlMs: 7_200_000,
+    maxBackends: 32,
     maxConcurrentStarts: 4,
     sessionRetryAfterMs: 5000,
     keepAliveMs: 30_000,
@@ -218,10 +226,10 @@ export function settingsFrom(options: DispatcherOptions): DispatcherSettings {
 }
 
 function checkBackend(isolation: unknown, options: DispatcherOptions): void {
-  if (isolation !== 'shared' && isolation !== 'session') {
+  if (isolation !== 'shared' && isolation !== 'session' && isolation !== 'principal') {
     throw new DispatcherError(
       'ERR_DISPATCHER_ARGUMENT',
-      `Expected \`isolation\` to be "shared" or "session", got \`${String(isolation)}\` (${typeof isolation})`,
+      `Expected \`isolation\` to be "shared", "session" or "principal", got \`${String(isolation)}\` (${typeof isolation})`,
       { details: { option: 'isolation' } },
     );
   }

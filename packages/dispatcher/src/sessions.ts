@@ -1,6 +1,7 @@
 import type { Clock, Message, Principal } from '@thv/transport';
 import type { EventLog } from './event-log.js';
 import type { Lane, QueueItem } from './lanes.js';
+import type { Sessions } from './mode.js';
 import type { ServerStream } from './streams.js';
 import type { Waiter } from './waiters.js';
 
@@ -47,7 +48,7 @@ export const principalKey = (principal: Principal | undefined): string | undefin
   principal === undefined ? undefined : JSON.stringify([principal.issuer ?? null, principal.subject]);
 
 /** The sessions of one dispatcher: made by us alone, bound to who made them, over after a time without a request. */
-export class SessionTable {
+export class SessionTable implements Sessions {
   readonly #clock: Clock;
   readonly #ttlMs: number;
   readonly #streamKeepsAlive: boolean;

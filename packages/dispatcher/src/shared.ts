@@ -5,24 +5,19 @@ import { Handshake } from './handshake.js';
 import type { Agreement, HandshakeResult } from './handshake.js';
 import { createLane } from './lanes.js';
 import { LogLevelReconciler, rankOf, setLevelRequest } from './log-level.js';
-import { ListenEntry, Listeners } from './listeners.js';
+import { Listeners } from './listeners.js';
 import type { ListenFilter, Listener, Listening } from './listeners.js';
 import type { Mode, ModeContext, Origin, ServerAgreement, Taken } from './mode.js';
 import { startFailure, tooManySessions, unavailable } from './outcome.js';
 import type { Failure, Outcome, Reply } from './outcome.js';
 import { ServerRequests } from './server-requests.js';
 import { ClientSession, paramsOf, principalKey } from './sessions.js';
+import { LIST_CHANGED, SharedNews } from './shared-news.js';
 import { Subscriptions } from './subscriptions.js';
 import { objectIn, stringIn } from './revision.js';
 import { Upstream } from './upstream.js';
 import type { Waiter } from './waiters.js';
 import type { Connection, Message } from '@thv/transport';
-
-const LIST_CHANGED = new Map([
-  ['notifications/tools/list_changed', 'tools'],
-  ['notifications/resources/list_changed', 'resources'],
-  ['notifications/prompts/list_changed', 'prompts'],
-]);
 
 /** One backend for all clients. Nothing is ever guessed: what cannot be attributed reaches nobody. */
 export class SharedMode implements Mode {
@@ -33,13 +28,17 @@ export class SharedMode implements Mode {
   readonly #logLevel: LogLevelReconciler;
   readonly #serverRequests: ServerRequests;
   readonly #lane = createLane();
+  /** All sessions are those of one caller. */
+  readonly #isPersonal: boolean;
   readonly #listeners: Listeners;
+  readonly #news: SharedNews;
   #starting: Promise<void> | undefined;
   #restarts = -1;
   /** What the sessions of the backend's earlier life agreed on. */
   #version: string | undefined;
 
-  constructor(context: ModeContext, connection: Connection) {
+  constructor(context: ModeContext, connection: Connection, { isPersonal = false } = {}) {
+    this.#isPersonal = isPersonal;
     this.#context = context;
     const { settings, wheel, drops } = context;
     this.#upstream = new Upstream(connection, settings, wheel, {
@@ -49,9 +48,12 @@ export class SharedMode implements Mode {
       onDrop: (reason, message) => drops.add(reason, message),
       onNoise: (text) => settings.onWarning?.(text),
     });
-    this.#handshake = new Handshake(this.#upstream, settings);
+    // Whose server it is decides what it may ask.
+    const handshake = isPersonal ? ('first-client' as const) : settings.handshake;
+    this.#handshake = new Handshake(this.#upstream, { ...settings, handshake });
     this.#subscriptions = new Subscriptions(this.#upstream, settings.dedupeSubscriptions);
     this.#listeners = new Listeners(this.#subscriptions);
+    this.#news = new SharedNews(context, this.#subscriptions, this.#listeners, isPersonal);
     this.#logLevel = new LogLevelReconciler(
       () => context.sessions,
       (level) => this.#upstream.call(setLevelRequest(level)),
@@ -142,8 +144,9 @@ export class SharedMode implements Mode {
     this.#serverRequests.sessionEnded(session);
   }
 
-  streamOpened(): void {
-    // Nothing waits for a stream here: what had no receiver was dropped.
+  streamOpened(session: ClientSession): void {
+    // Of a server for many nothing waits for a stream: what had no receiver was dropped.
+    if (this.#isPersonal) this.#serverRequests.streamOpened(session);
   }
 
   refusal(): Failure | undefined {
@@ -153,6 +156,11 @@ export class SharedMode implements Mode {
   setPaused(paused: boolean): void {
     if (paused) this.#upstream.connection.pause();
     else this.#upstream.connection.resume();
+  }
+
+  /** Clients without a session that listen. */
+  get listening(): number {
+    return this.#listeners.size;
   }
 
   counts() {
@@ -278,7 +286,7 @@ export class SharedMode implements Mode {
 
   #receive(message: Message, waiter: Waiter | undefined): void {
     if (message.kind === 'request') this.#receiveRequest(message, waiter);
-    else this.#receiveNotification(message, waiter);
+    else this.#news.receive(message, waiter);
   }
 
   /** Only a backend that says for whom it asks can ask a client here. */
@@ -288,50 +296,19 @@ export class SharedMode implements Mode {
       this.#upstream.write(buildResult(idText, {}));
     } else if (waiter?.lane instanceof ClientSession) {
       this.#serverRequests.forward(message, waiter.lane, waiter);
+    } else if (this.#onlySession !== undefined) {
+      this.#serverRequests.forward(message, this.#onlySession);
     } else {
       const text = `server-initiated ${message.method} is not supported by the shared streamable proxy; requires a per-session backend deployment`;
       this.#upstream.write(buildError(idText, { code: METHOD_NOT_FOUND, message: text }));
     }
   }
 
-  #receiveNotification(message: Message, waiter: Waiter | undefined): void {
-    const method = message.method ?? '';
-    if (LIST_CHANGED.has(method)) {
-      this.#listChanged(method, message);
-    } else if (method === 'notifications/resources/updated') {
-      this.#resourceUpdated(message);
-    } else if (waiter !== undefined && waiter.reply.streams) {
-      if (this.#wantsLog(message, waiter)) waiter.send(message);
-    } else {
-      const reason = method === 'notifications/message' ? 'unattributed-log' : 'unattributed-notification';
-      this.#context.drops.add(reason, message);
-    }
-  }
-
-  #listChanged(method: string, message: Message): void {
-    for (const session of this.#context.sessions) this.#context.deliver(session, message, { key: method });
-    this.#listeners.listChanged(method, message);
-  }
-
-  /** The backend runs at the most verbose level of all; each session hears what it asked for. */
-  #wantsLog(message: Message, waiter: Waiter): boolean {
-    if (message.method !== 'notifications/message' || !(waiter.lane instanceof ClientSession)) return true;
-    const rank = rankOf(paramsOf(message)['level']);
-    return waiter.lane.logRank === undefined || rank === undefined || rank <= waiter.lane.logRank;
-  }
-
-  #resourceUpdated(message: Message): void {
-    const uri = stringIn(paramsOf(message), 'uri') ?? '';
-    let delivered = false;
-    for (const subscriber of this.#subscriptions.subscribers(uri)) {
-      if (subscriber instanceof ListenEntry) {
-        subscriber.listener.send(message);
-        delivered = true;
-      } else if (subscriber instanceof ClientSession) {
-        delivered = this.#context.deliver(subscriber, message, { key: `updated ${uri}` }) || delivered;
-      }
-    }
-    if (!delivered) this.#context.drops.add('no-subscriber', message);
+  /** The session that can be meant, where there is exactly one. */
+  get #onlySession(): ClientSession | undefined {
+    if (!this.#isPersonal) return undefined;
+    const [only, ...others] = this.#context.sessions;
+    return others.length === 0 ? only : undefined;
   }
 
   #up(): void {
@@ -361,7 +338,7 @@ export class SharedMode implements Mode {
     await this.#subscriptions.restore();
     for (const [method, capability] of LIST_CHANGED) {
       if (!advertises(result.agreement, capability)) continue;
-      this.#listChanged(method, buildNotification(method));
+      this.#news.listChanged(method, buildNotification(method));
     }
   }
 }

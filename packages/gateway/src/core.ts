@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createDispatcher } from '@thv/dispatcher';
-import type { Dispatcher, DispatcherOptions } from '@thv/dispatcher';
+import type { Dispatcher, DispatcherOptions, Failure } from '@thv/dispatcher';
 import { createStateCodec } from '@thv/mrtr';
 import type { StateCodec } from '@thv/mrtr';
 import { LEGACY_VERSIONS } from '@thv/transport';
@@ -83,7 +83,30 @@ function legacyCore(options: GatewayOptions, connection: Connection): Core {
     const server = createSharedLegacyServer(dispatcher, { cacheScope });
     return { era: 'legacy', dispatcher, server, ready: () => startedAndReady(dispatcher) };
   }
-  return isolatedCore(options, connection);
+  return isolation === 'principal' ? personalCore(options, connection) : isolatedCore(options, connection);
+}
+
+/** A process for each caller; the one that was probed is the first caller's. */
+function personalCore(options: GatewayOptions, first: Connection): Core {
+  const connect = options.connect ?? noConnect;
+  let probed: Connection | undefined = first;
+  const dispatcher = createDispatcher({
+    ...dispatcherOptions(options),
+    isolation: 'principal',
+    connect: ({ principal }) => {
+      const connection = probed;
+      probed = undefined;
+      return connection ?? connect({ purpose: 'shared', principal });
+    },
+  });
+  const server = createSharedLegacyServer(dispatcher, { cacheScope: 'private' });
+  const ready = async (): Promise<void> => {
+    // Where callers are known, nobody is anonymous, and no process may be started for nobody.
+    if ((options.middlewares ?? []).length > 0) return;
+    const agreement = await dispatcher.agreement();
+    if (isFailure(agreement)) throw notReady(agreement);
+  };
+  return { era: 'legacy', dispatcher, server, ready };
 }
 
 /** A process for each session and for each request chain; the one that was probed only says what it is. */
@@ -112,10 +135,7 @@ function isolatedCore(options: GatewayOptions, first: Connection): Core {
   });
   const ready = async (): Promise<void> => {
     const description = await leases.discover();
-    if (!isFailure(description)) return;
-    throw new GatewayError('ERR_GATEWAY_NOT_READY', `The MCP server is not ready: ${description.message}`, {
-      details: { ...description },
-    });
+    if (isFailure(description)) throw notReady(description);
   };
   return { era: 'legacy', dispatcher, server: leases, leases, ready };
 }
@@ -171,6 +191,11 @@ function facadeDispatcher(options: GatewayOptions, server: ModernServer): Dispat
     }),
   });
 }
+
+const notReady = (failure: Failure): GatewayError =>
+  new GatewayError('ERR_GATEWAY_NOT_READY', `The MCP server is not ready: ${failure.message}`, {
+    details: { ...failure },
+  });
 
 async function startedAndReady(dispatcher: Dispatcher): Promise<void> {
   await dispatcher.start();

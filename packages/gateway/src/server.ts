@@ -16,7 +16,7 @@ export interface ServerDescription {
  */
 export interface ModernServer {
   /** The answer, or why there is none now. */
-  discover(): Promise<ServerDescription | Failure>;
+  discover(context?: RequestContext): Promise<ServerDescription | Failure>;
   /**
    * Takes any request but `server/discover` and `subscriptions/listen`; envelope and headers are checked. The reply is
    * settled exactly once, with results of 2026-07-28. When the client goes away, `reply.onGone` is called: set it where

@@ -188,7 +188,7 @@ class RoundRequest {
   }
 
   #flow(round: number, answers: Readonly<Record<string, JsonObject>>, state: OpenedState | undefined): Flow {
-    const { _meta, inputResponses, requestState, ...params } = this.#params;
+    const { _meta, inputResponses: _responses, requestState: _state, ...params } = this.#params;
     return {
       params,
       principal: this.#context.principal,

@@ -115,7 +115,7 @@ function stringProblem(field: Extract<FormField, { type: 'string' }>, value: unk
   if (typeof value !== 'string') return 'must be text';
   const words = field.enum ?? field.oneOf?.map((choice) => choice.const);
   if (words !== undefined) return words.includes(value) ? undefined : `must be one of: ${words.join(', ')}`;
-  const length = [...value.slice(0, MAX_TEXT)].length;
+  const length = Array.from(value.slice(0, MAX_TEXT)).length;
   if (value.length > MAX_TEXT) return `must have at most ${MAX_TEXT} characters`;
   if (field.minLength !== undefined && length < field.minLength)
     return `must have at least ${field.minLength} characters`;

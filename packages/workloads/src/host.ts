@@ -148,9 +148,9 @@ class Host implements WorkloadHost {
 
   #connect({ purpose }: ConnectRequest): Connection {
     const server = this.#serverOptions();
-    return purpose === 'shared' && this.#isShared
-      ? this.#children.connect(server, this.#sharedWatch())
-      : this.#children.connect({ ...server, restart: false }, this.#sessionWatch());
+    const watch = this.#isShared ? this.#sharedWatch() : this.#sessionWatch();
+    const lives = purpose === 'shared' && (this.#isShared || this.#config.isolation === 'principal');
+    return this.#children.connect(lives ? server : { ...server, restart: false }, watch);
   }
 
   get #isShared(): boolean {

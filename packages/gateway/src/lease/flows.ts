@@ -59,6 +59,6 @@ export class Flows {
   }
 
   abandonAll(failure: Failure): void {
-    for (const call of [...this.#calls.values()]) call.abandon(failure);
+    for (const call of this.#calls.values()) call.abandon(failure);
   }
 }

@@ -124,7 +124,7 @@ class VirtualServer implements Connection {
   async close(): Promise<void> {
     if (this.state === 'closed') return;
     this.state = 'closed';
-    for (const call of [...this.#calls.values()]) call.cancel();
+    for (const call of this.#calls.values()) call.cancel();
     this.#questions.close();
     this.#subscriptions.close();
     this.#handlers?.onDown({ reason: 'closed', stderrTail: [] });

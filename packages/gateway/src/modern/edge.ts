@@ -84,7 +84,7 @@ class ServerEdge implements OpenModernEdge {
       ? refused(404, RPC_CODES.methodNotFound, 'Method not found')
       : (badLogLevel(message) ?? badRetry(message));
     if (problem !== undefined) reply.settle({ kind: 'failure', failure: problem });
-    else if (method === 'server/discover') void this.#discover(message, reply);
+    else if (method === 'server/discover') void this.#discover(message, reply, context);
     else if (method === 'subscriptions/listen') this.#listen(message, reply, context);
     else if (method === 'tools/call') this.#call(message, reply, context);
     else this.#forward(message, reply, context);
@@ -127,8 +127,8 @@ class ServerEdge implements OpenModernEdge {
     reply.settle({ kind: 'failure', failure });
   }
 
-  async #discover(message: Message, reply: Reply): Promise<void> {
-    const description = await this.#server.discover();
+  async #discover(message: Message, reply: Reply, context: RequestContext): Promise<void> {
+    const description = await this.#server.discover(context);
     if (isFailure(description)) {
       reply.settle({ kind: 'failure', failure: description });
       return;

@@ -21,15 +21,15 @@ class SharedLegacyServer implements ModernServer {
   readonly #dispatcher: Dispatcher;
   readonly #cacheScope: 'public' | 'private';
   #serverInfo: string | undefined;
-  #watching: Promise<unknown> | undefined;
+  #watches = false;
 
   constructor(dispatcher: Dispatcher, cacheScope: 'public' | 'private') {
     this.#dispatcher = dispatcher;
     this.#cacheScope = cacheScope;
   }
 
-  async discover(): Promise<ServerDescription | Failure> {
-    const agreement = await this.#dispatcher.agreement();
+  async discover(context?: RequestContext): Promise<ServerDescription | Failure> {
+    const agreement = await this.#dispatcher.agreement({ session: undefined, principal: context?.principal });
     if (isFailure(agreement)) return agreement;
     const description = describeLegacy(agreement);
     this.#serverInfo = description.serverInfo === undefined ? undefined : JSON.stringify(description.serverInfo);
@@ -37,7 +37,7 @@ class SharedLegacyServer implements ModernServer {
   }
 
   request(message: Message, reply: Reply, context: RequestContext): void {
-    this.#watchTools();
+    this.#watchTools(context);
     const method = message.method ?? '';
     // No state was ever handed out here, so whatever comes is not ours.
     if (own(message.json()['params'], 'requestState') !== undefined) {
@@ -58,8 +58,8 @@ class SharedLegacyServer implements ModernServer {
     this.#dispatcher.request(toLegacyRequest(message), mapped, origin);
   }
 
-  listen(filter: ListenFilter, listener: Listener, _context: RequestContext): Promise<Listening | Failure> {
-    return this.#dispatcher.listen(filter, listener);
+  listen(filter: ListenFilter, listener: Listener, context: RequestContext): Promise<Listening | Failure> {
+    return this.#dispatcher.listen(filter, listener, { session: undefined, principal: context.principal });
   }
 
   async close(): Promise<void> {
@@ -67,12 +67,15 @@ class SharedLegacyServer implements ModernServer {
   }
 
   /** Once: the description for results, and the news that the tools are others. */
-  #watchTools(): void {
-    this.#watching ??= this.discover().then(() =>
-      this.#dispatcher.listen(
-        { toolsListChanged: true },
-        { send: () => this.onToolsChanged?.(), end: () => undefined },
-      ),
+  #watchTools(context: RequestContext): void {
+    if (this.#watches) return;
+    this.#watches = true;
+    const listener = { send: () => this.onToolsChanged?.(), end: () => undefined };
+    void this.discover(context).then(() =>
+      this.#dispatcher.listen({ toolsListChanged: true }, listener, {
+        session: undefined,
+        principal: context.principal,
+      }),
     );
   }
 }

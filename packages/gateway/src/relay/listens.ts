@@ -45,11 +45,11 @@ export class RelayListens {
 
   /** The server is gone without a word. */
   down(): void {
-    for (const entry of [...this.#open.values()]) entry.over(false);
+    for (const entry of this.#open.values()) entry.over(false);
   }
 
   close(): void {
-    for (const entry of [...this.#open.values()]) entry.over(true);
+    for (const entry of this.#open.values()) entry.over(true);
   }
 }
 
