@@ -83,10 +83,10 @@ describe('a channel', () => {
     const one = reply();
     const exchange = channel.request(call(1), one.made);
     exchange?.park();
-    clock.advance(5000);
+    await clock.advance(5000);
     expect(one.outcomes).toEqual([]);
     exchange?.unpark();
-    clock.advance(1500);
+    await clock.advance(1500);
     expect(one.outcomes).toMatchObject([{ kind: 'failure', failure: { reason: 'timeout' } }]);
   });
 

@@ -100,7 +100,7 @@ describe('the options', () => {
     [{ isolation: 'session' }, 'Expected `connect` to be given for isolation "session", got `undefined` (undefined)'],
     [
       { isolation: 'none' as 'shared', connection },
-      'Expected `isolation` to be "shared" or "session", got `none` (string)',
+      'Expected `isolation` to be "shared", "session" or "principal", got `none` (string)',
     ],
   ] satisfies [DispatcherOptions, string][])('%j are refused: %s', (options, text) => {
     let thrown: unknown;

@@ -75,7 +75,7 @@ class Gateway {
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#opened !== undefined) {
+    if (this.#opened !== undefined && this.#closing === undefined) {
       this.#opened.handler(request, response);
       return;
     }
@@ -140,8 +140,11 @@ class Gateway {
 
 function unavailable(response: ServerResponse, error: unknown): void {
   if (response.headersSent || response.destroyed) return;
-  const message = `The MCP server could not be started: ${error instanceof Error ? error.message : String(error)}`;
-  const body = JSON.stringify({ jsonrpc: '2.0', error: { code: -32603, message, data: { reason: 'start-failed' } } });
+  const isClosed = GatewayError.is(error) && error.code === 'ERR_GATEWAY_CLOSED';
+  const text = `The MCP server could not be started: ${error instanceof Error ? error.message : String(error)}`;
+  const message = isClosed ? 'The server is shutting down' : text;
+  const reason = isClosed ? 'shutdown' : 'start-failed';
+  const body = JSON.stringify({ jsonrpc: '2.0', error: { code: -32603, message, data: { reason } } });
   response.writeHead(503, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
