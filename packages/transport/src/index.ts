@@ -1,3 +1,5 @@
+export { runBridge } from './bridge/bridge.js';
+export type { BridgeOptions, BridgeOutcome } from './bridge/options.js';
 export { buildError, buildNotification, buildRequest, buildResult } from './build-message.js';
 export { MiddlewareChain } from './chain.js';
 export type { FrameFilter } from './chain.js';
@@ -61,6 +63,8 @@ export type { RestartOptions } from './stdio/backoff.js';
 export { createStdioConnection } from './stdio/connection.js';
 export type { StdioConnection, StdioConnectionOptions } from './stdio/connection.js';
 export { spliceMessage } from './splice-message.js';
+export { createSseDecoder } from './sse/decode.js';
+export type { DecodedEvent, SseDecoder } from './sse/decode.js';
 export { SSE_HEADERS, encodeSseComment, encodeSseEvent } from './sse/encode.js';
 export type { SseEvent } from './sse/encode.js';
 export { signalGroup } from './stdio/process-group.js';

@@ -40,6 +40,7 @@ export { superviseWorkload } from './supervisor.js';
 export type { SuperviseOptions, SuperviseOutcome } from './supervisor.js';
 export { openWatchdog } from './watchdog.js';
 export type { Watchdog, WatchdogOptions } from './watchdog.js';
+export { openHttpHost } from './open-http-host.js';
 export { packageOf, urlOf } from './workload.js';
 export type { Workload } from './workload.js';
 export { parseStateKeys } from './state-keys.js';

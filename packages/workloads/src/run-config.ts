@@ -4,6 +4,7 @@ import { WorkloadsError } from './errors.js';
 import { createJson, hasCode, messageOf, parseJsonObject, removeFile, writeJson } from './json-file.js';
 import { checkGroupName, checkWorkloadName } from './names.js';
 import { createFieldReader } from './field-reader.js';
+import type { FieldReader } from './field-reader.js';
 import type { Paths } from './paths.js';
 import { wordSet } from './word-set.js';
 
@@ -31,13 +32,24 @@ export interface RunConfig {
   /** Where the program runs; the folder of `run`. */
   readonly working_dir?: string;
   readonly transport: TransportType;
-  readonly proxy_mode: 'streamable-http';
+  /** How clients speak to a stdio server; for another one it is the transport. */
+  readonly proxy_mode: 'streamable-http' | 'sse';
   readonly host: string;
   /** Port of the proxy, kept over restarts. */
   readonly port: number;
   readonly group: string;
   readonly env_vars: Readonly<Record<string, string>>;
   readonly container_labels: Readonly<Record<string, string>>;
+  /** Address of a server somewhere else; `command` is empty then. */
+  readonly remote_url?: string;
+  /** Where a server that speaks HTTP is expected to listen; 0 or absent takes a free port at each start. */
+  readonly target_port?: number;
+  readonly target_host?: string;
+  /** What stands in front of the path where clients reach the proxy. */
+  readonly endpoint_prefix?: string;
+  readonly trust_proxy_headers?: boolean;
+  /** File with certificates in PEM that are trusted besides those of the system. */
+  readonly thv_ca_bundle?: string;
   readonly isolation: Isolation;
   readonly backend_era: (typeof backendEras)[number];
   /** File with the keys that seal request states. */
@@ -54,7 +66,6 @@ export const defaultGroup = 'default';
 
 /** Fields of the wider format that ask for something this package does not do; an empty value asks for nothing. */
 const unsupported = new Map([
-  ['remote_url', 'remote servers'],
   ['secrets', 'secrets'],
   ['permission_profile_name_or_path', 'permission profiles'],
   ['isolate_network', 'network isolation'],
@@ -71,20 +82,18 @@ const unsupported = new Map([
   ['tools_filter', 'tool filters'],
   ['tools_override', 'tool overrides'],
   ['middleware_configs', 'middleware'],
-  ['endpoint_prefix', 'an endpoint prefix'],
-  ['trust_proxy_headers', 'trusted proxy headers'],
-  ['target_port', 'servers that listen on a port'],
   ['k8s_pod_template_patch', 'Kubernetes'],
 ]);
 /** Fields of the wider format that say nothing about how the server must run. */
 const ignored = wordSet(`
-  $schema base_name container_name debug env_file_dir ignore_config permission_profile target_host
-  thv_ca_bundle jwks_auth_token_file registry_api_url registry_url registry_server_name
+  $schema base_name container_name debug env_file_dir ignore_config permission_profile
+  jwks_auth_token_file registry_api_url registry_url registry_server_name
   mcpserver_generation allow_docker_gateway runtime_config
 `);
 const known = wordSet(`
   schema_version name image command cmd_args working_dir transport proxy_mode host port group env_vars
   container_labels isolation backend_era state_key_file session_ttl stateless strict_protocol_validation allowed_origins
+  remote_url target_port target_host endpoint_prefix trust_proxy_headers thv_ca_bundle
 `);
 
 /**
@@ -113,13 +122,16 @@ export function parseRunConfig(text: string, path: string, remedy: string): RunC
   checkGroupName(group);
   const command = read.string('command', '');
   const image = read.string('image', '');
-  if (command === '') {
+  const remoteUrl = read.string('remote_url', '');
+  if (remoteUrl !== '') checkRemoteUrl(remoteUrl, command, path);
+  if (command === '' && remoteUrl === '') {
     const what = image === '' ? 'has no "command"' : `runs the container image "${image}"`;
     throw unsupportedError(path, `the configuration ${what}; this version runs commands and packages`, 'command');
   }
   const workingDir = read.string('working_dir', '');
   const sessionTtl = read.string('session_ttl', '');
   const stateKeyFile = read.string('state_key_file', '');
+  const transport = readTransport(read, remoteUrl, path);
   return {
     schema_version: read.string('schema_version', schemaVersion),
     name,
@@ -127,13 +139,15 @@ export function parseRunConfig(text: string, path: string, remedy: string): RunC
     command,
     cmd_args: read.strings('cmd_args'),
     ...(workingDir === '' ? {} : { working_dir: workingDir }),
-    transport: read.choice('transport', ['stdio', 'sse', 'streamable-http'], 'stdio'),
-    proxy_mode: read.choice('proxy_mode', ['streamable-http'], 'streamable-http'),
+    transport,
+    proxy_mode:
+      transport === 'stdio' ? read.choice('proxy_mode', ['streamable-http', 'sse'], 'streamable-http') : transport,
     host: read.string('host', '127.0.0.1') || '127.0.0.1',
     port: read.integer('port', 0, 0, 65_535),
     group,
     env_vars: read.record('env_vars'),
     container_labels: read.record('container_labels'),
+    ...httpFields(read, remoteUrl),
     isolation: read.choice('isolation', isolations, 'shared'),
     backend_era: read.choice('backend_era', backendEras, 'auto'),
     ...(stateKeyFile === '' ? {} : { state_key_file: stateKeyFile }),
@@ -142,6 +156,50 @@ export function parseRunConfig(text: string, path: string, remedy: string): RunC
     strict_protocol_validation: read.boolean('strict_protocol_validation'),
     allowed_origins: read.strings('allowed_origins'),
   };
+}
+
+/** What only servers that speak HTTP have. */
+function httpFields(read: FieldReader, remoteUrl: string): Partial<RunConfig> {
+  const targetPort = read.integer('target_port', 0, 0, 65_535);
+  const targetHost = read.string('target_host', '');
+  const prefix = read.string('endpoint_prefix', '');
+  const caBundle = read.string('thv_ca_bundle', '');
+  return {
+    ...(remoteUrl === '' ? {} : { remote_url: remoteUrl }),
+    ...(targetPort === 0 ? {} : { target_port: targetPort }),
+    ...(targetHost === '' ? {} : { target_host: targetHost }),
+    ...(prefix === '' ? {} : { endpoint_prefix: prefix }),
+    ...(read.boolean('trust_proxy_headers') ? { trust_proxy_headers: true } : {}),
+    ...(caBundle === '' ? {} : { thv_ca_bundle: caBundle }),
+  };
+}
+
+function readTransport(read: FieldReader, remoteUrl: string, path: string): TransportType {
+  const transport = read.choice(
+    'transport',
+    ['stdio', 'sse', 'streamable-http'],
+    remoteUrl === '' ? 'stdio' : 'streamable-http',
+  );
+  if (remoteUrl === '' || transport !== 'stdio') return transport;
+  throw new WorkloadsError('ERR_WORKLOADS_FILE', `${path}: a remote server cannot speak stdio`, {
+    details: { file: path, field: 'transport', hint: 'write "streamable-http" or "sse"' },
+  });
+}
+
+/** @throws WorkloadsError `ERR_WORKLOADS_FILE` */
+function checkRemoteUrl(remoteUrl: string, command: string, path: string): void {
+  const refuse = (problem: string, hint: string): never => {
+    throw new WorkloadsError('ERR_WORKLOADS_FILE', `${path}: ${problem}`, {
+      details: { file: path, field: 'remote_url', hint },
+    });
+  };
+  if (command !== '') refuse('it has both a "command" and a "remote_url"', 'remove one of the two');
+  const url = URL.canParse(remoteUrl) ? new URL(remoteUrl) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    refuse(`"${remoteUrl}" is no http or https URL`, 'write for example https://mcp.example.com/mcp');
+  } else if (url.username !== '' || url.password !== '') {
+    refuse('the "remote_url" holds a user or a password', 'leave them out of the URL');
+  }
 }
 
 function asksForSomething(value: unknown): boolean {

@@ -79,13 +79,13 @@ async function superviseClaimed(
   const { paths, processes = systemProcesses, onEvent = () => undefined, report = () => undefined, signal } = options;
   const journal = await openJournal(createStatusStore(paths), config.name, self, processes);
   await journal.write({ status: 'starting', status_context: '' });
-  onEvent('starting', { command: config.command, port: config.port });
+  onEvent('starting', { command: config.command || config.remote_url, port: config.port });
   const ended = new AbortController();
   let givenUp: Error | undefined;
   let host: WorkloadHost | undefined;
   try {
     // Listing and stopping need neither listener nor dispatcher: whoever supervises loads them.
-    const open = options.openHost ?? (await import('./host.js')).openHost;
+    const open = options.openHost ?? (await hostFor(config));
     host = await open(config, {
       ...hostOptions(options),
       onServerOutput: (text) => {
@@ -104,7 +104,7 @@ async function superviseClaimed(
     });
     await journal.write({ status: 'running', status_context: '' });
     onEvent('ready', { url: urlOf(config), port: config.port });
-    report({ kind: 'ready', url: urlOf({ host: config.host, port: host.port }), pid: process.pid });
+    report({ kind: 'ready', url: urlOf({ ...config, port: host.port }), pid: process.pid });
     await aborted(AbortSignal.any([signal, ended.signal]));
     if (givenUp === undefined) await journal.write({ status: 'stopping', status_context: '' });
     onEvent('stopping', {});
@@ -121,6 +121,13 @@ async function superviseClaimed(
   await journal.end(givenUp === undefined ? 'stopped' : 'error', givenUp?.message);
   onEvent('stopped', {});
   return givenUp === undefined ? { kind: 'stopped' } : { kind: 'failed', error: givenUp };
+}
+
+/** What stands behind the listener decides which host is loaded. */
+async function hostFor(config: RunConfig): Promise<OpenHost> {
+  if (config.transport !== 'stdio') return (await import('./host-http.js')).openHttpHost;
+  if (config.proxy_mode === 'sse') return (await import('./host-sse.js')).openSseHost;
+  return (await import('./host.js')).openHost;
 }
 
 function hostOptions(options: SuperviseOptions): Pick<HostOptions, 'env' | 'signal' | 'startTimeoutMs' | 'onEvent'> {

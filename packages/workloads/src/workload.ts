@@ -22,15 +22,32 @@ export interface Workload {
   readonly restarts?: number;
 }
 
-/** The address that clients use; an address that means "all" is replaced by the loopback of its family. */
-export function urlOf({ host, port }: { readonly host: string; readonly port: number }): string {
+/** What the address of an endpoint is made of. */
+export type EndpointParts = Pick<RunConfig, 'host' | 'port'> &
+  Partial<Pick<RunConfig, 'name' | 'transport' | 'proxy_mode' | 'remote_url' | 'endpoint_prefix'>>;
+
+/**
+ * The address that clients use; an address that means "all" is replaced by the loopback of its family. It ends in the
+ * path of a remote server, in `/sse#NAME` for the older transport, and in `/mcp` otherwise.
+ */
+export function urlOf(config: EndpointParts): string {
+  const { host, port, remote_url: remote, endpoint_prefix: prefix = '' } = config;
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' || host === '[::]' ? '::1' : host;
   const bracketed = reachable.includes(':') && !reachable.startsWith('[') ? `[${reachable}]` : reachable;
-  return `http://${bracketed}:${port}/mcp`;
+  const inner = prefix.replaceAll(/^\/+|\/+$/g, '');
+  const base = `http://${bracketed}:${port}${inner === '' ? '' : `/${inner}`}`;
+  const mode = config.transport === undefined || config.transport === 'stdio' ? config.proxy_mode : config.transport;
+  const path = remote === undefined ? '/' : new URL(remote).pathname;
+  if (mode === 'sse') {
+    const fragment = config.name === undefined ? '' : `#${encodeURIComponent(config.name)}`;
+    return `${base}${path === '/' ? '/sse' : path}${fragment}`;
+  }
+  return remote === undefined ? `${base}/mcp` : `${base}${path === '/' ? '' : path}`;
 }
 
 /** What is shown as the package: `npx @scope/server`, `node server.js`. */
-export function packageOf(config: Pick<RunConfig, 'command' | 'cmd_args'>): string {
+export function packageOf(config: Pick<RunConfig, 'command' | 'cmd_args' | 'remote_url'>): string {
+  if (config.remote_url !== undefined) return config.remote_url;
   return describeCommand(config.command, config.cmd_args);
 }
 

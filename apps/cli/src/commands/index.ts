@@ -74,6 +74,12 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./group/index.js')).register,
   },
   {
+    name: 'proxy',
+    summary: 'Put a proxy in front of a server, or speak stdio to one',
+    section: 'Servers',
+    load: async () => (await import('./proxy/index.js')).register,
+  },
+  {
     name: 'export',
     summary: 'Write the configuration of a server to a file',
     section: 'Servers',

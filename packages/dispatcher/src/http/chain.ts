@@ -8,10 +8,10 @@ export class HttpContext implements RequestContext {
   readonly message: Message | undefined;
   readonly values = new Map<symbol, unknown>();
   readonly #request: Incoming;
-  readonly #writer: ResponseWriter;
+  readonly #writer: Pick<ResponseWriter, 'whenGone'>;
   #controller: AbortController | undefined;
 
-  constructor(request: Incoming, writer: ResponseWriter, message: Message | undefined) {
+  constructor(request: Incoming, writer: Pick<ResponseWriter, 'whenGone'>, message: Message | undefined) {
     this.#request = request;
     this.#writer = writer;
     this.message = message;

@@ -33,21 +33,23 @@ export async function configFromFlags(
   const setting = (key: SettingKey): string => settings.get(key)?.value ?? '';
   const ttl = settings.get('default-session-ttl');
   const sessionTtl = flags.sessionTtl ?? (ttl?.origin === 'default' ? undefined : ttl?.value);
-  const name = flags.name ?? freeName(suggestName(what.command, what.args), taken);
+  const name = flags.name ?? freeName(nameFor(what), taken);
+  const transport = transportOf(what, flags);
   return {
     schema_version: schemaVersion,
     name,
     image: what.image,
     command: what.command,
     cmd_args: what.args,
-    working_dir: context.cwd,
-    transport: flags.transport,
-    proxy_mode: 'streamable-http',
+    ...(what.remoteUrl === undefined ? { working_dir: context.cwd } : {}),
+    transport,
+    proxy_mode: transport === 'stdio' ? flags.proxyMode : transport,
     host: flags.host ?? setting('default-host'),
     port: flags.proxyPort ?? 0,
     group: flags.group ?? setting('default-group'),
     env_vars: await readEnvironment(flags, context),
     container_labels: parseLabels(flags.label ?? []),
+    ...httpFields(what, transport, flags, context),
     isolation: flags.isolation ?? (setting('default-isolation') as RunConfig['isolation']),
     backend_era: flags.backendEra ?? 'auto',
     ...(flags.stateKeyFile === undefined ? {} : { state_key_file: resolve(context.cwd, flags.stateKeyFile) }),
@@ -62,6 +64,8 @@ interface ServerCommand {
   readonly image: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** Of a server somewhere else. */
+  readonly remoteUrl?: string;
 }
 
 function readCommand(server: string | undefined, rest: readonly string[] | undefined): ServerCommand {
@@ -76,17 +80,61 @@ function readCommand(server: string | undefined, rest: readonly string[] | undef
   if (spec !== undefined) {
     return { image: `${spec.runner}://${spec.package}`, command: spec.command, args: [...spec.args, ...(rest ?? [])] };
   }
-  if (/^https?:\/\//i.test(server)) {
-    throw new CliError('ERR_CLI_UNSUPPORTED', 'remote servers are not supported by this version', {
-      hint: 'thv mcp list tools --server URL talks to one without a proxy',
-    });
-  }
+  if (/^https?:\/\//i.test(server)) return { ...readUrl(server, rest), image: '', command: '', args: [] };
   const words = [server, ...(rest ?? [])].join(' ');
   throw new CliError(
     'ERR_CLI_UNSUPPORTED',
     `"${server}" is no command and no package: registry names and container images are not supported by this version`,
     { hint: `thv run -- ${words}, or thv run npx://PACKAGE` },
   );
+}
+
+function readUrl(text: string, rest: readonly string[] | undefined): { readonly remoteUrl: string } {
+  const refuse = (problem: string, hint: string): never => {
+    throw new CliError('ERR_CLI_USAGE', problem, { hint });
+  };
+  if (rest !== undefined) refuse('a remote server takes no command', 'leave out what stands behind --');
+  if (!URL.canParse(text)) return refuse(`"${text}" is no http or https URL`, 'thv run https://mcp.example.com/mcp');
+  const { username, password } = new URL(text);
+  if (username !== '' || password !== '') refuse('the URL holds a user or a password', 'leave them out of the URL');
+  return { remoteUrl: text };
+}
+
+const nameFor = ({ command, args, remoteUrl }: ServerCommand): string =>
+  remoteUrl === undefined
+    ? suggestName(command, args)
+    : new URL(remoteUrl).hostname.replaceAll(/[^A-Za-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, '');
+
+function transportOf({ remoteUrl }: ServerCommand, { transport }: RunFlags): RunConfig['transport'] {
+  if (remoteUrl === undefined) return transport ?? 'stdio';
+  if (transport !== 'stdio') return transport ?? 'streamable-http';
+  throw new CliError('ERR_CLI_USAGE', 'a remote server cannot speak stdio', {
+    hint: '--transport streamable-http or --transport sse',
+  });
+}
+
+/** What only servers that speak HTTP have; asked of another one, it is refused. */
+function httpFields(
+  { remoteUrl }: ServerCommand,
+  transport: RunConfig['transport'],
+  flags: RunFlags,
+  context: CliContext,
+): Partial<RunConfig> {
+  const { targetPort, targetHost, endpointPrefix, trustProxyHeaders, thvCaBundle } = flags;
+  const isProcess = remoteUrl === undefined && transport !== 'stdio';
+  if (!isProcess && (targetPort !== undefined || targetHost !== undefined)) {
+    throw new CliError('ERR_CLI_USAGE', '--target-port and --target-host are for a command that speaks HTTP', {
+      hint: 'thv run --transport streamable-http --target-port 8080 -- COMMAND',
+    });
+  }
+  return {
+    ...(remoteUrl === undefined ? {} : { remote_url: remoteUrl }),
+    ...(targetPort === undefined ? {} : { target_port: targetPort }),
+    ...(targetHost === undefined ? {} : { target_host: targetHost }),
+    ...(endpointPrefix === undefined ? {} : { endpoint_prefix: endpointPrefix }),
+    ...(trustProxyHeaders === true ? { trust_proxy_headers: true } : {}),
+    ...(thvCaBundle === undefined ? {} : { thv_ca_bundle: resolve(context.cwd, thvCaBundle) }),
+  };
 }
 
 async function readEnvironment({ env = [], envFile }: RunFlags, context: CliContext): Promise<Record<string, string>> {

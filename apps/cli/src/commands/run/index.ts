@@ -21,16 +21,11 @@ const later = new Map([
   ['image-verification', 'container images'],
   ['tools', 'tool filters'],
   ['tools-override', 'tool overrides'],
-  ['endpoint-prefix', 'endpoint prefixes'],
-  ['trust-proxy-headers', 'trusted proxy headers'],
   ['authz-config', 'authorization'],
   ['audit-config', 'audit logging'],
   ['enable-audit', 'audit logging'],
-  ['target-host', 'servers that listen on a port'],
-  ['target-port', 'servers that listen on a port'],
   ['remote-auth', 'remote servers'],
   ['remote-forward-headers', 'remote servers'],
-  ['thv-ca-bundle', 'CA bundles'],
   ['ca-cert', 'container builds'],
   ['webhook-config', 'webhooks'],
   ...['issuer', 'audience', 'jwks-url', 'introspection-url', 'client-id', 'client-secret', 'scopes'].map(
@@ -44,6 +39,9 @@ const later = new Map([
   ),
 ]);
 
+const transports = ['stdio', 'sse', 'streamable-http'] as const;
+const modes = ['streamable-http', 'sse'] as const;
+
 export const register: RegisterCommand = (command, context) => {
   command
     .description(
@@ -53,23 +51,28 @@ export const register: RegisterCommand = (command, context) => {
         '  thv run [options] -- COMMAND [ARGS...]       a command',
         '  thv run [options] npx://PACKAGE [-- ARGS...] a package of the npm registry',
         '  thv run [options] uvx://PACKAGE [-- ARGS...] a package of the Python index',
+        '  thv run [options] URL                        a server somewhere else, with a proxy in front',
         '  thv run --from-config FILE                   what `thv export` wrote',
         '',
         'The command returns as soon as the server answers. The URL is the only thing on stdout.',
       ].join('\n'),
     )
-    .usage('[options] [PACKAGE] [-- COMMAND...]')
-    .argument('[server]', 'npx://PACKAGE or uvx://PACKAGE')
+    .usage('[options] [PACKAGE|URL] [-- COMMAND...]')
+    .argument('[server]', 'npx://PACKAGE, uvx://PACKAGE or URL')
     .option('--name <name>', 'Name of the server (made from the command if not given)')
-    .addOption(transportOption())
     .addOption(
       choiceOption(
-        '--proxy-mode <mode>',
-        'What clients speak',
-        ['streamable-http', 'sse'],
-        'streamable-http',
-      ).hideHelp(),
+        '--transport <type>',
+        'What the server speaks (default: stdio; for a URL streamable-http)',
+        transports,
+      ),
     )
+    .addOption(choiceOption('--proxy-mode <mode>', 'What clients speak to a stdio server', modes, 'streamable-http'))
+    .option('--target-port <port>', 'Port at which a server that speaks HTTP listens', integerParser(1, 65_535))
+    .option('--target-host <host>', 'Host at which it listens (default: 127.0.0.1)')
+    .option('--endpoint-prefix <path>', 'What stands in front of the path where clients reach the server')
+    .option('--trust-proxy-headers', 'Believe X-Forwarded headers; only behind a proxy of yours')
+    .option('--thv-ca-bundle <path>', 'File with certificates in PEM that are trusted besides those of the system')
     .option('-e, --env <KEY=VALUE>', 'Environment variable of the server (repeatable)', collect)
     .option('--env-file <path>', 'File with KEY=VALUE lines')
     .option('--host <host>', 'Host to listen on (default: 127.0.0.1)')
@@ -107,14 +110,6 @@ export const register: RegisterCommand = (command, context) => {
     });
   for (const name of later.keys()) command.addOption(new Option(`--${name} [value]`).hideHelp());
 };
-
-/** The other transports are known, and refused with a sentence of their own. */
-function transportOption(): Option {
-  const all = ['stdio', 'sse', 'streamable-http'] as const;
-  const option = choiceOption('--transport <type>', 'Transport mode of the server', all, 'stdio');
-  option.argChoices = ['stdio'];
-  return option;
-}
 
 function refuseLater(command: Command): void {
   for (const [name, feature] of later) {

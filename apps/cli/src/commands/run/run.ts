@@ -9,7 +9,7 @@ import { configFromFile, configFromFlags } from './config.js';
 /** Flags of `run`, as commander hands them over. */
 export interface RunFlags {
   readonly name?: string;
-  readonly transport: 'stdio' | 'sse' | 'streamable-http';
+  readonly transport?: 'stdio' | 'sse' | 'streamable-http';
   readonly proxyMode: 'streamable-http' | 'sse';
   readonly env?: readonly string[];
   readonly envFile?: string;
@@ -24,6 +24,11 @@ export interface RunFlags {
   readonly stateless?: boolean;
   readonly strictProtocolValidation?: boolean;
   readonly allowedOrigins?: readonly string[];
+  readonly targetPort?: number;
+  readonly targetHost?: string;
+  readonly endpointPrefix?: string;
+  readonly trustProxyHeaders?: boolean;
+  readonly thvCaBundle?: string;
   readonly fromConfig?: string;
   readonly foreground?: boolean;
   readonly format: 'text' | 'json';
@@ -43,7 +48,6 @@ export async function run(
       ? await configFromFlags(server, flags, taken, context)
       : await configFromFile(server, flags, command, taken, context);
   checkWorkloadName(config.name);
-  refuseOtherTransports(config, flags);
   if (config.isolation !== 'shared' && config.stateless) {
     throw new CliError('ERR_CLI_USAGE', `--stateless and --isolation ${config.isolation} exclude each other`, {
       hint: 'leave one of the two out',
@@ -52,21 +56,6 @@ export async function run(
   warnAboutExposure(config, context);
   if (flags.foreground === true) await runHere(manager, config, flags, context);
   else await runDetached(manager, config, flags, context);
-}
-
-function refuseOtherTransports(config: RunConfig, flags: RunFlags): void {
-  if (config.transport !== 'stdio') {
-    throw new CliError(
-      'ERR_CLI_UNSUPPORTED',
-      `transport "${config.transport}" is not supported by this version: the server must speak stdio`,
-      { hint: '--transport stdio' },
-    );
-  }
-  if (flags.proxyMode === 'sse') {
-    throw new CliError('ERR_CLI_UNSUPPORTED', 'proxy mode "sse" is not supported by this version', {
-      hint: '--proxy-mode streamable-http',
-    });
-  }
 }
 
 function warnAboutExposure({ host, allowed_origins: origins }: RunConfig, context: CliContext): void {

@@ -1,0 +1,3 @@
+export { createSseHandler } from './node-handler.js';
+export type { SseHandler } from './node-handler.js';
+export type { SseOptions } from './options.js';
