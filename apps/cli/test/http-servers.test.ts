@@ -93,7 +93,7 @@ describe('a remote server', () => {
     expect(await thv.json(['list'])).toContainEqual(expect.objectContaining({ name: 'front', package: remote }));
     await thv.ok(['stop', 'front']);
     await thv.ok(['start', 'front']);
-    const [listed] = (await thv.json<{ name: string; url: string }[]>(['list'])).filter(({ name }) => name === 'front');
+    const listed = (await thv.json<{ name: string; url: string }[]>(['list'])).find(({ name }) => name === 'front');
     expect(listed?.url).toBe(front.stdout.trim());
     const exported = await thv.ok(['export', 'front', '-']).catch(() => thv.ok(['export', 'front', '/dev/stdout']));
     expect(JSON.parse(exported)).toMatchObject({ remote_url: remote, command: '' });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { findFreePort, runBridge } from '../src/index.js';
@@ -265,7 +265,7 @@ describe('a bridge', () => {
 
 describe('a bridge over the older transport', () => {
   it('greets again when the stream was lost, and keeps the second greeting to itself', async () => {
-    const streams: import('node:http').ServerResponse[] = [];
+    const streams: ServerResponse[] = [];
     const seen: string[] = [];
     await using server = await openServer((request, response) => {
       if (request.method === 'GET') {

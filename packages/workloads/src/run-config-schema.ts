@@ -35,7 +35,7 @@ export const runConfigSchema = {
     },
     target_host: { type: 'string', description: 'Host at which it listens' },
     endpoint_prefix: { type: 'string', description: 'What stands in front of the path at clients' },
-    trust_proxy_headers: { type: 'boolean', default: false, description: 'Believe X-Forwarded headers' },
+    trust_proxy_headers: { type: 'boolean', description: 'Believe X-Forwarded headers' },
     thv_ca_bundle: { type: 'string', description: 'File with certificates that are trusted besides the system’s' },
     host: { type: 'string', default: '127.0.0.1', description: 'Host that the proxy listens on' },
     port: { type: 'integer', minimum: 0, maximum: 65_535, default: 0, description: '0 takes a free one and keeps it' },

@@ -72,7 +72,19 @@ describe('parseRunConfig', () => {
 
 describe('the schema of a run configuration', () => {
   it('names exactly the fields that are written, and their choices', () => {
-    const written = Object.keys(configOf('a', { session_ttl: '1h', working_dir: '/', state_key_file: '/k' }));
+    const written = Object.keys(
+      configOf('a', {
+        session_ttl: '1h',
+        working_dir: '/',
+        state_key_file: '/k',
+        remote_url: 'https://a',
+        target_port: 1,
+        target_host: 'a',
+        endpoint_prefix: 'a',
+        trust_proxy_headers: true,
+        thv_ca_bundle: 'a',
+      }),
+    );
     const named = Object.keys(runConfigSchema.properties).filter((name) => name !== '$schema');
     expect(named.toSorted()).toEqual(written.toSorted());
     for (const isolation of runConfigSchema.properties.isolation.enum) {
