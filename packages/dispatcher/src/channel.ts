@@ -99,7 +99,6 @@ class ConnectionChannel implements Channel {
   readonly #wheel: DeadlineWheel;
   readonly #upstream: Upstream;
   readonly #lane = createLane();
-  readonly #exchanges = new WeakMap<Waiter, Exchange>();
   #closing: Promise<void> | undefined;
 
   constructor(connection: Connection, settings: DispatcherSettings, handlers: ChannelHandlers) {
@@ -160,12 +159,7 @@ class ConnectionChannel implements Channel {
   }
 
   #exchangeOf(waiter: Waiter): Exchange {
-    let exchange = this.#exchanges.get(waiter);
-    if (exchange === undefined) {
-      exchange = new WaiterExchange(waiter, this.#upstream, this.#settings);
-      this.#exchanges.set(waiter, exchange);
-    }
-    return exchange;
+    return (waiter.exchange ??= new WaiterExchange(waiter, this.#upstream, this.#settings));
   }
 }
 

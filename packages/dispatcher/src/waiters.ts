@@ -1,4 +1,5 @@
 import type { Message } from '@thv/transport';
+import type { Exchange } from './channel.js';
 import type { Deadline } from './deadlines.js';
 import type { Lane } from './lanes.js';
 import type { Outcome, Reply } from './outcome.js';
@@ -27,6 +28,8 @@ export class Waiter implements Deadline {
   readonly reply: Reply;
   readonly hooks: WaiterHooks | undefined;
   readonly startedAt: number;
+  /** What the owner of a channel holds of it; made on first use. */
+  exchange: Exchange | undefined;
   state: 'new' | 'queued' | 'sent' | 'done' = 'new';
   due = 0;
   slot = 0;

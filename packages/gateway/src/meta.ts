@@ -1,4 +1,4 @@
-import { MODERN_VERSION, buildRequest, editMembers } from '@thv/transport';
+import { MODERN_VERSION, buildRequest, editMembers, metaOf as metaIn } from '@thv/transport';
 import type { JsonObject, Message } from '@thv/transport';
 
 /** Prefix of the keys that belong to one hop. */
@@ -29,10 +29,7 @@ export const paramsOf = (message: Message): JsonObject => {
 };
 
 /** The `_meta` of a request. */
-export const metaOf = (message: Message): JsonObject => {
-  const meta = own(paramsOf(message), '_meta');
-  return isObject(meta) ? meta : {};
-};
+export const metaOf = (message: Message): JsonObject => metaIn(message) ?? {};
 
 /** The capabilities that a client declared with this request. */
 export const declaredCapabilities = (message: Message): JsonObject => {

@@ -1,4 +1,5 @@
 import type { JsonObject, Message } from './message.js';
+import { metaOf, stringParam } from './outline.js';
 import { MODERN_VERSION, RPC_CODES, decodeHeaderValue } from './revision.js';
 
 const { headerMismatch, invalidParams, unsupportedVersion } = RPC_CODES;
@@ -95,18 +96,14 @@ export function checkModernHeaders(
   }
   const member = NAME_SOURCES.get(message.method ?? '');
   if (member === undefined) return undefined;
-  const params = objectIn(message.json(), 'params');
-  const name = params !== undefined && Object.hasOwn(params, member) ? params[member] : undefined;
+  const name = stringParam(message, member);
   const sent = header('mcp-name');
   const decoded = sent === undefined ? undefined : decodeHeaderValue(sent);
-  if (typeof name === 'string' && decoded === name) return undefined;
-  return mismatch(`The Mcp-Name header must equal params.${member}`, {
-    header: sent ?? null,
-    body: typeof name === 'string' ? name : null,
-  });
+  if (name !== undefined && decoded === name) return undefined;
+  return mismatch(`The Mcp-Name header must equal params.${member}`, { header: sent ?? null, body: name ?? null });
 }
 
-const NAME_SOURCES = new Map([
+const NAME_SOURCES = new Map<string, 'name' | 'uri'>([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
@@ -118,18 +115,6 @@ const ESCAPE = Buffer.from('\\u');
 /** A key may be written with `\u` escapes, so those count as a maybe. */
 function mayCarryMeta(bytes: Buffer): boolean {
   return bytes.includes(NEEDLE) || bytes.includes(ESCAPE);
-}
-
-function metaOf(message: Message): JsonObject | undefined {
-  const params = objectIn(message.json(), 'params');
-  return params === undefined ? undefined : objectIn(params, '_meta');
-}
-
-/** The member `key` of `holder` when it is an object of its own. */
-function objectIn(holder: JsonObject, key: string): JsonObject | undefined {
-  if (!Object.hasOwn(holder, key)) return undefined;
-  const value = holder[key];
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
 }
 
 /** The member `key` of `holder` when it is a string. */

@@ -31,6 +31,7 @@ export type { KeyedMutex } from './keyed-mutex.js';
 export { createMemoryConnection } from './memory-connection.js';
 export type { MemoryPeer } from './memory-connection.js';
 export type { JsonObject, Message, MessageKind, Splice } from './message.js';
+export { isRetry, metaOf, stringParam } from './outline.js';
 export { createMessage, parseMessage } from './parse-message.js';
 export type {
   Clock,

@@ -5,10 +5,15 @@ import {
   DuplicateMember,
   ERROR,
   ID,
+  INPUT_RESPONSES,
   JSONRPC,
+  META,
   METHOD,
+  NAME,
   PROGRESS_TOKEN,
+  REQUEST_STATE,
   RESULT,
+  URI,
   has,
   keyStart,
   scanMembers,
@@ -19,6 +24,17 @@ import {
 import { JsonSyntaxError, seen, skipValue, skipWhitespace } from './json/skip.js';
 import { isIdText } from './request-id.js';
 import type { JsonObject, Message, MessageKind } from './message.js';
+
+/** Where members of `params` stand: offsets within `bytes`, 0 where there is none. */
+export interface Outline {
+  readonly metaStart: number;
+  readonly metaEnd: number;
+  readonly nameStart: number;
+  readonly nameEnd: number;
+  readonly uriStart: number;
+  readonly uriEnd: number;
+  readonly isRetry: boolean;
+}
 
 /** A message that remembers where its id and its progress token stand. */
 export class ScannedMessage implements Message {
@@ -34,6 +50,8 @@ export class ScannedMessage implements Message {
   tokenKeyStart = 0;
   tokenStart = 0;
   tokenEnd = 0;
+  /** What {@link metaOf} and its like read; `undefined` where nobody has looked for it. */
+  outline: Outline | undefined;
   #json: JsonObject | undefined;
 
   constructor(
@@ -140,7 +158,10 @@ function readEnvelope(bytes: Buffer): ScannedMessage {
     if (isError || has(RESULT)) throw shapeError(bytes, 'has a "method" and also a "result" or "error"');
     const token = has(PROGRESS_TOKEN) ? textAt(bytes, PROGRESS_TOKEN) : undefined;
     const kind = idText === undefined ? 'notification' : 'request';
-    return withOffsets(new ScannedMessage(kind, bytes, idText, method, token, false));
+    const message = withOffsets(new ScannedMessage(kind, bytes, idText, method, token, false));
+    // Only requests of 2026-07-28 are asked for it.
+    if (has(META) && kind === 'request') message.outline = outlineHere();
+    return message;
   }
   if (isError === has(RESULT)) {
     throw shapeError(bytes, 'needs a "method", or else exactly one of "result" and "error"');
@@ -159,6 +180,16 @@ function withOffsets(message: ScannedMessage): ScannedMessage {
   }
   return message;
 }
+
+const outlineHere = (): Outline => ({
+  metaStart: valueStart(META),
+  metaEnd: valueEnd(META),
+  nameStart: valueStart(NAME),
+  nameEnd: valueEnd(NAME),
+  uriStart: valueStart(URI),
+  uriEnd: valueEnd(URI),
+  isRetry: has(INPUT_RESPONSES) || has(REQUEST_STATE),
+});
 
 function isVersion2(bytes: Buffer): boolean {
   if (!has(JSONRPC)) return false;

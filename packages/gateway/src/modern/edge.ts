@@ -2,9 +2,9 @@ import type { Outcome, Reply } from '@thv/dispatcher';
 import { LEGACY_VERSIONS } from '@thv/dispatcher';
 import type { ModernEdge } from '@thv/dispatcher/http';
 import { INVALID_STATE } from '@thv/mrtr';
-import { MODERN_VERSION, RPC_CODES, buildResult } from '@thv/transport';
+import { MODERN_VERSION, RPC_CODES, buildResult, isRetry, stringParam } from '@thv/transport';
 import type { JsonObject, Message, RequestContext } from '@thv/transport';
-import { LOG_LEVEL_KEY, SERVER_INFO_KEY, isObject, metaOf, own } from '../meta.js';
+import { LOG_LEVEL_KEY, SERVER_INFO_KEY, isObject, metaOf, own, paramsOf } from '../meta.js';
 import { MappedReply, outcomeOfError, refused } from '../replies.js';
 import { isFailure } from '../server.js';
 import type { ModernServer, ServerDescription } from '../server.js';
@@ -99,8 +99,8 @@ class ServerEdge implements OpenModernEdge {
   }
 
   #call(message: Message, reply: Reply, context: RequestContext): void {
-    const name = own(message.json()['params'], 'name');
-    if (typeof name !== 'string') {
+    const name = stringParam(message, 'name');
+    if (name === undefined) {
       this.#forward(message, reply, context);
       return;
     }
@@ -190,8 +190,8 @@ function badLogLevel(message: Message) {
 
 /** A retry whose members have the wrong form never reaches a server. */
 function badRetry(message: Message) {
-  const { params } = message.json();
-  if (!INPUT_REQUIRING.has(message.method ?? '') || !isObject(params)) return undefined;
+  if (!INPUT_REQUIRING.has(message.method ?? '') || !isRetry(message)) return undefined;
+  const params = paramsOf(message);
   if (Object.hasOwn(params, 'inputResponses') && !isObject(params['inputResponses'])) {
     return refused(400, RPC_CODES.invalidParams, 'params.inputResponses must be an object');
   }

@@ -9,7 +9,8 @@ import { declaredCapabilities, isObject, own } from '../meta.js';
 export const ASKING: ReadonlySet<string | undefined> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
-const MARKERS = [Buffer.from('input_required'), Buffer.from('"task"')];
+const INPUT_REQUIRED = Buffer.from('"input_required"');
+const TASK = Buffer.from('"task"');
 const KINDS: ReadonlySet<unknown> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list']);
 
 /**
@@ -17,7 +18,7 @@ const KINDS: ReadonlySet<unknown> = new Set(['elicitation/create', 'sampling/cre
  * declared with this very request. Results that ask for nothing are not parsed.
  */
 export function violationOf(request: Message, answer: Message): Failure | undefined {
-  if (!MARKERS.some((marker) => answer.bytes.includes(marker))) return undefined;
+  if (!answer.bytes.includes(INPUT_REQUIRED) && !answer.bytes.includes(TASK)) return undefined;
   const result = own(answer.json(), 'result');
   const type = own(result, 'resultType');
   if (type === 'task') return taskViolation(request);

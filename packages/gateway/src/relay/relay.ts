@@ -12,7 +12,7 @@ import type {
 } from '@thv/dispatcher';
 import { RPC_CODES, buildError, editMembers } from '@thv/transport';
 import type { Connection, Message, RequestContext } from '@thv/transport';
-import { LOG_LEVEL_KEY, own } from '../meta.js';
+import { LOG_LEVEL_KEY, metaOf, own } from '../meta.js';
 import { descriptionFrom, discoverRequest } from '../probe/probe.js';
 import { PassingReply, refused } from '../replies.js';
 import type { ModernServer, ServerDescription } from '../server.js';
@@ -94,7 +94,7 @@ class ChannelRelay implements Relay {
 
   request(message: Message, reply: Reply, context: RequestContext): void {
     const { wrap } = this.#options;
-    const plain = message.bytes.includes(LOG_LEVEL_KEY) ? withoutLogLevel(message) : message;
+    const plain = Object.hasOwn(metaOf(message), LOG_LEVEL_KEY) ? withoutLogLevel(message) : message;
     if (wrap === undefined) this.#send(plain, reply);
     else void this.#sendSealed(wrap, plain, reply, context);
   }

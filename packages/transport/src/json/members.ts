@@ -9,7 +9,11 @@ export const RESULT = 4;
 export const ERROR = 5;
 export const META = 6;
 export const PROGRESS_TOKEN = 7;
-const OTHER = 8;
+export const NAME = 8;
+export const URI = 9;
+export const INPUT_RESPONSES = 10;
+export const REQUEST_STATE = 11;
+const OTHER = 12;
 
 /** Names for messages, by index. */
 export const MEMBER_NAMES = [
@@ -21,6 +25,10 @@ export const MEMBER_NAMES = [
   'error',
   'params._meta',
   'params._meta.progressToken',
+  'params.name',
+  'params.uri',
+  'params.inputResponses',
+  'params.requestState',
 ] as const;
 
 /**
@@ -83,7 +91,7 @@ export function scanMembers(bytes: Buffer, start: number, level: number): number
 /** The member that a key without escapes names. The length tells most keys apart, the first letter the rest. */
 function memberAt(bytes: Buffer, start: number, end: number, level: number): number {
   const length = end - start - 2;
-  if (level === 1) return length === 5 && isName(bytes, start, '_meta') ? META : OTHER;
+  if (level === 1) return paramAt(bytes, start, length);
   if (level === 2) return length === 13 && isName(bytes, start, 'progressToken') ? PROGRESS_TOKEN : OTHER;
   switch (length) {
     case 2:
@@ -96,6 +104,23 @@ function memberAt(bytes: Buffer, start: number, end: number, level: number): num
       return isName(bytes, start, 'result') ? RESULT : OTHER;
     case 7:
       return isName(bytes, start, 'jsonrpc') ? JSONRPC : OTHER;
+    default:
+      return OTHER;
+  }
+}
+
+function paramAt(bytes: Buffer, start: number, length: number): number {
+  switch (length) {
+    case 3:
+      return isName(bytes, start, 'uri') ? URI : OTHER;
+    case 4:
+      return isName(bytes, start, 'name') ? NAME : OTHER;
+    case 5:
+      return isName(bytes, start, '_meta') ? META : OTHER;
+    case 12:
+      return isName(bytes, start, 'requestState') ? REQUEST_STATE : OTHER;
+    case 14:
+      return isName(bytes, start, 'inputResponses') ? INPUT_RESPONSES : OTHER;
     default:
       return OTHER;
   }
