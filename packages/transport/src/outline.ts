@@ -2,7 +2,7 @@ import type { JsonObject, Message } from './message.js';
 import { ScannedMessage } from './parse-message.js';
 
 /** `_meta` by its text: what a client says of itself is the same in all its requests. */
-const known = new Map<string, JsonObject | undefined>();
+const known = new Map<string, JsonObject>();
 const MAX_KNOWN = 256;
 const MAX_LENGTH = 2048;
 
@@ -10,14 +10,16 @@ const MAX_LENGTH = 2048;
 export function metaOf(message: Message): JsonObject | undefined {
   const outline = outlineOf(message);
   if (outline === undefined) return objectAt(objectAt(message.json(), 'params'), '_meta');
-  const text = message.bytes.toString('utf8', outline.metaStart, outline.metaEnd);
+  return (outline.meta ??= parsedOnce(message.bytes.toString('utf8', outline.metaStart, outline.metaEnd)));
+}
+
+function parsedOnce(text: string): JsonObject | undefined {
   let meta = known.get(text);
-  if (meta === undefined) {
-    meta = asObject(JSON.parse(text));
-    if (text.length > MAX_LENGTH) return meta;
-    if (known.size >= MAX_KNOWN) known.clear();
-    known.set(text, meta);
-  }
+  if (meta !== undefined) return meta;
+  meta = asObject(JSON.parse(text));
+  if (meta === undefined || text.length > MAX_LENGTH) return meta;
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(text, meta);
   return meta;
 }
 
@@ -30,7 +32,7 @@ export function stringParam(message: Message, key: 'name' | 'uri'): string | und
     value = params !== undefined && Object.hasOwn(params, key) ? params[key] : undefined;
   } else {
     const [start, end] = key === 'name' ? [outline.nameStart, outline.nameEnd] : [outline.uriStart, outline.uriEnd];
-    value = start === 0 ? undefined : JSON.parse(message.bytes.toString('utf8', start, end));
+    value = start === 0 ? undefined : stringIn(message.bytes.toString('utf8', start, end));
   }
   return typeof value === 'string' ? value : undefined;
 }
@@ -42,6 +44,10 @@ export function isRetry(message: Message): boolean {
   const params = objectAt(message.json(), 'params');
   return params !== undefined && (Object.hasOwn(params, 'inputResponses') || Object.hasOwn(params, 'requestState'));
 }
+
+/** A name has no escapes, as a rule. */
+const stringIn = (text: string): unknown =>
+  text.startsWith('"') && !text.includes('\\') ? text.slice(1, -1) : JSON.parse(text);
 
 const outlineOf = (message: Message) => (message instanceof ScannedMessage ? message.outline : undefined);
 

@@ -34,6 +34,8 @@ export interface Outline {
   readonly uriStart: number;
   readonly uriEnd: number;
   readonly isRetry: boolean;
+  /** `_meta` once it was read. */
+  meta: JsonObject | undefined;
 }
 
 /** A message that remembers where its id and its progress token stand. */
@@ -189,6 +191,7 @@ const outlineHere = (): Outline => ({
   uriStart: valueStart(URI),
   uriEnd: valueEnd(URI),
   isRetry: has(INPUT_RESPONSES) || has(REQUEST_STATE),
+  meta: undefined,
 });
 
 function isVersion2(bytes: Buffer): boolean {

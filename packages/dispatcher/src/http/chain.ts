@@ -6,10 +6,10 @@ import type { Incoming, ResponseWriter } from './writer.js';
 export class HttpContext implements RequestContext {
   principal: Principal | undefined = undefined;
   readonly message: Message | undefined;
-  readonly values = new Map<symbol, unknown>();
   readonly #request: Incoming;
   readonly #writer: Pick<ResponseWriter, 'whenGone'>;
   #controller: AbortController | undefined;
+  #values: Map<symbol, unknown> | undefined;
 
   constructor(request: Incoming, writer: Pick<ResponseWriter, 'whenGone'>, message: Message | undefined) {
     this.#request = request;
@@ -19,6 +19,10 @@ export class HttpContext implements RequestContext {
 
   get sessionId(): string | undefined {
     return headerOf(this.#request, 'mcp-session-id');
+  }
+
+  get values(): Map<symbol, unknown> {
+    return (this.#values ??= new Map());
   }
 
   get headers() {

@@ -37,10 +37,10 @@ export function editMembers(message: Message, ...edits: readonly MemberEdits[]):
 export function editObject(bytes: Buffer, { path, set = {}, remove }: MemberEdits): Buffer {
   let open = skipWhitespace(bytes, 0);
   for (const [depth, key] of path.entries()) {
-    const member = membersOf(bytes, open).find((found) => found.key === key);
-    if (member === undefined) return insertMissing(bytes, open, path.slice(depth), set);
-    if (bytes[member.value] !== 0x7b) return bytes;
-    open = member.value;
+    const value = valueOf(bytes, open, key);
+    if (value === 0) return insertMissing(bytes, open, path.slice(depth), set);
+    if (bytes[value] !== 0x7b) return bytes;
+    open = value;
   }
   const members = membersOf(bytes, open);
   const kept = members.filter(({ key }) => !Object.hasOwn(set, key) && remove?.(key) !== true);
@@ -77,13 +77,31 @@ function insert(bytes: Buffer, open: number, members: string): Buffer {
   return Buffer.concat([bytes.subarray(0, open + 1), Buffer.from(members + separator), bytes.subarray(rest)]);
 }
 
+/** Where the value of a member begins; 0 where there is none. What comes behind it is not read. */
+function valueOf(bytes: Buffer, open: number, key: string): number {
+  let at = skipWhitespace(bytes, open + 1);
+  while (bytes[at] !== 0x7d) {
+    const keyEnd = skipString(bytes, at);
+    const value = skipWhitespace(bytes, skipWhitespace(bytes, keyEnd) + 1);
+    if (keyAt(bytes, at, keyEnd) === key) return value;
+    at = skipWhitespace(bytes, skipValue(bytes, value, 0));
+    if (bytes[at] === 0x2c) at = skipWhitespace(bytes, at + 1);
+  }
+  return 0;
+}
+
+function keyAt(bytes: Buffer, start: number, end: number): string {
+  const plain = bytes.toString('utf8', start + 1, end - 1);
+  return plain.includes('\\') ? (JSON.parse(`"${plain}"`) as string) : plain;
+}
+
 function membersOf(bytes: Buffer, open: number): Found[] {
   const found: Found[] = [];
   let at = skipWhitespace(bytes, open + 1);
   while (bytes[at] !== 0x7d) {
     const start = at;
     const keyEnd = skipString(bytes, at);
-    const key = JSON.parse(bytes.toString('utf8', start, keyEnd)) as string;
+    const key = keyAt(bytes, start, keyEnd);
     const value = skipWhitespace(bytes, skipWhitespace(bytes, keyEnd) + 1);
     const end = skipValue(bytes, value, 0);
     found.push({ key, start, value, end });
