@@ -2,13 +2,13 @@ import { sleep } from '../lib/child.mjs';
 import { cpuNanoseconds, watchOthers } from '../lib/proc.mjs';
 import { median } from '../lib/stats.mjs';
 import { startGenerator } from '../proxy/generator.mjs';
-import { modernBackend, startTarget } from '../proxy/targets.mjs';
+import { parsingBackends, startTarget } from '../proxy/targets.mjs';
 
 /** Clients of an era in front of a server of an era, each pair behind a `thv run` of its own. */
 const pairs = [
-  { pair: 'legacy-legacy', era: 'legacy' },
-  { pair: 'modern-modern', era: 'modern', server: modernBackend },
-  { pair: 'modern-legacy', era: 'modern' },
+  { pair: 'legacy-legacy', era: 'legacy', server: parsingBackends.legacy },
+  { pair: 'modern-modern', era: 'modern', server: parsingBackends.modern },
+  { pair: 'modern-legacy', era: 'modern', server: parsingBackends.legacy },
 ];
 const cells = [
   { connections: 16, kind: 'string', bytes: 100, label: '100B/16' },
@@ -61,19 +61,22 @@ async function measureCell({ target, generator, era }, cell, ms) {
 function judge(report, samples) {
   const rows = [];
   for (const { label } of cells) {
-    const of = (pair, key) =>
-      median(samples.filter((one) => one.cell === label && one.pair === pair).map((one) => one[key]));
+    const all = (pair, key) => samples.filter((one) => one.cell === label && one.pair === pair).map((one) => one[key]);
+    const of = (pair, key) => median(all(pair, key));
+    // Whatever else the machine does only adds to it.
+    const least = (pair) => Math.min(...all(pair, 'cpu'));
     for (const { pair } of pairs) {
       rows.push({
         cell: label,
         'client-server': pair,
+        'least cpu µs': least(pair),
         'cpu µs': of(pair, 'cpu'),
         'req/s': of(pair, 'perSecond'),
         'p50 ms': of(pair, 'p50'),
         'others %': of(pair, 'others') * 100,
       });
     }
-    const [ours, reference] = [of('modern-modern', 'cpu'), of('legacy-legacy', 'cpu')];
+    const [ours, reference] = [least('modern-modern'), least('legacy-legacy')];
     report.figure({ name: `edge/${label}/cpu`, unit: 'us', ours, reference, atMost: 1.1 });
   }
   report.table('calls of both eras at equal bytes: medians', rows);

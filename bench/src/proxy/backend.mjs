@@ -1,7 +1,8 @@
 // The stdio server behind every proxy, as fast as Node can be, so that the proxy is what is measured: the tool `echo`
 // answers with its arguments as structured content, copied as bytes where the message has the usual shape.
 const tools = [{ name: 'echo', description: 'Says it again', inputSchema: { type: 'object' } }];
-const isModern = process.argv[2] === 'modern';
+/** `legacy` or `modern`: every call is parsed; by default a Legacy server that copies. */
+const [, , era] = process.argv;
 const ARGUMENTS = Buffer.from('"arguments":');
 const USUAL =
   /^\{"jsonrpc":"2\.0",(?:"id":(\d+),"method":"tools\/call"|"method":"tools\/call","id":(\d+)),"params":\{"name":"echo",$/;
@@ -53,7 +54,7 @@ function resultOf({ method, params }) {
 function parsedAnswer(line) {
   const message = JSON.parse(line.toString('utf8'));
   if (message.id === undefined || message.method === undefined) return [];
-  const result = isModern ? modernResultOf(message) : resultOf(message);
+  const result = era === 'modern' ? modernResultOf(message) : resultOf(message);
   const body = result === undefined ? { error: { code: -32601, message: 'Method not found' } } : { result };
   return [Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id: message.id, ...body })}\n`)];
 }
@@ -62,7 +63,7 @@ let rest = [];
 let answers = [];
 
 function receive(line) {
-  answers.push(...((isModern ? undefined : copyAnswer(line)) ?? parsedAnswer(line)));
+  answers.push(...((era === undefined ? copyAnswer(line) : undefined) ?? parsedAnswer(line)));
 }
 
 process.stdin.on('data', (chunk) => {

@@ -8,8 +8,8 @@ import { tree } from '../lib/proc.mjs';
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const backend = pinned(1, [process.execPath, here('./backend.mjs')]);
-/** The same server as one of 2026-07-28. */
-export const modernBackend = [...backend, 'modern'];
+/** The same server without its short cut, and as one of 2026-07-28: both parse what they get. */
+export const parsingBackends = { legacy: [...backend, 'legacy'], modern: [...backend, 'modern'] };
 const node = process.execPath;
 const modules = `${root}node_modules`;
 
