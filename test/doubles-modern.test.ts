@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it } from 'vitest';
-import { modernServer, openRoundRobin, readAll, readJournal, send } from './doubles/src/index.js';
+import { modernServer, openRoundRobin, readAll, readJournal, send, until } from './doubles/src/index.js';
 import type { ModernStatistics } from './doubles/src/index.js';
 
 /** A client of the SDK on the Modern server, without anything between. */
@@ -83,7 +83,7 @@ describe('modernServer', () => {
     const subscription = await client.listen({ toolsListChanged: true, resourceSubscriptions: ['double://one'] });
     await client.callTool({ name: 'change', arguments: { list: 'tools' } });
     await client.callTool({ name: 'update', arguments: { uri: 'double://one' } });
-    await client.callTool({ name: 'echo', arguments: { message: 'after' } });
+    await until('both are heard', () => changes.length === 2);
     expect(changes).toEqual(['tools', 'double://one']);
     await subscription.close();
     await client.close();

@@ -106,6 +106,8 @@ export class Waiter implements Deadline {
     if (this.parked === 0 || --this.parked > 0) return;
     this.cap += now - this.parkedSince;
     this.touch(now);
+    // While it stood still it was due for a sign of life alone.
+    this.due = Math.min(this.deadline, this.nextKeepAlive);
   }
 
   /** The wheel calls: keep the client informed, or give up. */
