@@ -6,7 +6,8 @@ export type TransportErrorCode =
   | 'ERR_TRANSPORT_SPAWN'
   | 'ERR_TRANSPORT_ADDRESS_IN_USE'
   | 'ERR_TRANSPORT_LISTEN'
-  | 'ERR_TRANSPORT_DURATION';
+  | 'ERR_TRANSPORT_DURATION'
+  | 'ERR_TRANSPORT_SESSION_STORE';
 
 /** The one error class of this package. */
 export class TransportError extends Error {

@@ -1,0 +1,2 @@
+export { openRedisSessionStore } from './session-store.js';
+export type { RedisSessionStoreOptions } from './session-store.js';
