@@ -171,6 +171,21 @@ describe('a transparent proxy', () => {
     expect(JSON.parse(await answered)).toMatchObject({ result: { size: Buffer.byteLength(body) } });
   });
 
+  it.each([65_000, 65_536, 66_000, 100_000, 131_072, 200_000])(
+    'passes a body of %d bytes, however it is cut',
+    async (size) => {
+      await using server = await openEcho();
+      await using proxy = await openProxy({ target: server.origin });
+      const frame = rpc(1, 'tools/call', { text: '' });
+      const body = rpc(1, 'tools/call', { text: 'x'.repeat(size - frame.length) });
+      for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+        const answer = await ask(`${proxy.origin}/mcp`, { body, headers: headers as Record<string, string> });
+        expect(answer.status).toBe(200);
+      }
+      expect(server.seen.map((seen) => seen.body === body)).toEqual([true, true]);
+    },
+  );
+
   it('refuses a body that is too large, also one that does not say so before', async () => {
     await using server = await openEcho();
     await using proxy = await openProxy({ target: server.origin, maxBodyBytes: 1000, prefixBytes: 100 });

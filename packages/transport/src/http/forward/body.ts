@@ -14,6 +14,7 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
 
 /** Reads a body until it ends or `limit` bytes are there; then the rest waits. */
 export function readBody(request: IncomingMessage, limit: number, done: (body: ReadBody) => void): void {
+  const announced = Number(request.headers['content-length'] ?? Number.NaN);
   const chunks: Buffer[] = [];
   let size = 0;
   const finish = (isWhole: boolean): void => {
@@ -25,7 +26,8 @@ export function readBody(request: IncomingMessage, limit: number, done: (body: R
   const onData = (chunk: Buffer): void => {
     chunks.push(chunk);
     size += chunk.length;
-    if (size <= limit) return;
+    // The last piece may take the body over the limit; then there is nothing left to wait for.
+    if (size <= limit || size === announced) return;
     request.pause();
     finish(false);
   };

@@ -54,8 +54,10 @@ function part(bytes: Buffer, start: number): Peeked {
   spans.fill(0);
   seen.lineBreak = false;
   try {
-    scanMembers(bytes, start, 0);
-    return problem(RPC_CODES.parseError, 'The message is not JSON: text follows the message');
+    const end = scanMembers(bytes, start, 0);
+    // The message is complete although the body is not: white space may follow, and nothing else.
+    if (skipWhitespace(bytes, end) !== bytes.length)
+      return problem(RPC_CODES.parseError, 'The message is not JSON: text follows the message');
   } catch (error) {
     if (error instanceof DuplicateMember) return problem(RPC_CODES.invalidRequest, `The message ${error.message}`);
     if (!(error instanceof JsonSyntaxError)) throw error;
