@@ -37,7 +37,10 @@ describe('a result of an older server', () => {
   );
 
   it('of a call says nothing of keeping it', () => {
-    expect(Object.keys(modern({ result: {} }).result as object)).toEqual(['resultType', '_meta']);
+    expect(Object.keys((modern({ result: {} }) as { readonly result: object }).result)).toEqual([
+      'resultType',
+      '_meta',
+    ]);
   });
 
   it('that is no error any more gets its new code', () => {
