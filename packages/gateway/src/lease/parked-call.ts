@@ -6,6 +6,7 @@ import type { Park, ParkedQuestion } from '@thv/mrtr/bridge';
 import { RPC_CODES, buildError, buildResult, editMembers, idKey, spliceMessage } from '@thv/transport';
 import type { Clock, JsonObject, Message } from '@thv/transport';
 import { LOG_LEVEL_KEY, metaOf, own, paramsOf } from '../meta.js';
+import { ASKING } from '../modern/violations.js';
 import type { Holder, LeasedProcess } from './process.js';
 
 /** What a parked call needs of the one who leases. */
@@ -98,6 +99,11 @@ export class ParkedCall implements Holder {
       this.process.write(buildError(idText, { code: RPC_CODES.methodNotFound, message: text }));
     if (!QUESTIONS.has(message.method ?? '')) {
       refuse(`${message.method ?? ''} is not served`);
+      return;
+    }
+    // Only these may answer with questions; the result of any other must not.
+    if (!ASKING.has(this.#request.method)) {
+      refuse(`${message.method ?? ''} cannot be asked while ${this.#request.method ?? ''} is under way`);
       return;
     }
     const request = { method: message.method, params: paramsOf(message) } as unknown as InputRequest;
