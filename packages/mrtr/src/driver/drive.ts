@@ -135,6 +135,7 @@ class Drive {
       }
       const answers = await answerRound(round, this.#options, this.#answered, signal);
       if (answers === 'suspend') return { kind: 'suspended', token: this.#token(round, count), round };
+      signal.throwIfAborted();
       count += 1;
       if (needsPace(round)) await this.#pace(count, signal);
       answer = await this.#request(retryMembers(round, answers), signal);
