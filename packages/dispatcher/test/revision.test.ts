@@ -29,7 +29,6 @@ describe('the era of a request', () => {
     ['a progress token', request('tools/list', { progressToken: 1 }), undefined, 'legacy'],
     ['the log level alone', request('tools/list', { [`${P}logLevel`]: 'info' }), undefined, 'legacy'],
     ['initialize', request('initialize'), undefined, 'legacy'],
-    ['initialize with the newer header', request('initialize'), MODERN, 'legacy'],
     ['everything', request('tools/list', whole), MODERN, 'modern'],
     ['everything but the header', request('tools/list', whole), undefined, 'modern'],
     ['initialize with a claim', request('initialize', whole), MODERN, 'modern'],
@@ -48,6 +47,7 @@ describe('the era of a request', () => {
       -32020,
     ],
     ['another header than body', request('tools/list', whole), '2025-11-25', -32020],
+    ['initialize with the newer header', request('initialize'), MODERN, -32020],
     ['no capabilities', request('tools/list', { [`${P}protocolVersion`]: MODERN }), MODERN, -32602],
     [
       'capabilities that are no object',

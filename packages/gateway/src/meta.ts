@@ -16,6 +16,14 @@ const SHARED_KEYS: ReadonlySet<string> = new Set([`${RESERVED}related-task`, `${
 /** Whether a key of `_meta` must not travel to another hop of another era. */
 export const isHopKey = (key: string): boolean => key.startsWith(RESERVED) && !SHARED_KEYS.has(key);
 
+const ESCAPE = Buffer.from('\\u00');
+
+/** Whether a plain word may be written with escapes in a message, so that a look at the bytes does not find it. */
+export const hasEscapes = ({ bytes }: Message): boolean => bytes.includes(ESCAPE);
+
+/** Whether a message may hold a plain word. The message is not parsed for it. */
+export const mayHold = (message: Message, word: Buffer): boolean => message.bytes.includes(word) || hasEscapes(message);
+
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

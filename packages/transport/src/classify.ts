@@ -71,7 +71,13 @@ export function claimedVersion(message: Message): string | undefined {
 }
 
 function classifyWithoutClaim(message: Message, versionHeader: string | undefined): Classification {
-  if (message.method === 'initialize') return LEGACY;
+  if (message.method === 'initialize') {
+    if (versionHeader !== MODERN_VERSION) return LEGACY;
+    return invalid(headerMismatch, `initialize does not exist in ${MODERN_VERSION}, which the header names`, {
+      header: versionHeader,
+      body: null,
+    });
+  }
   if (versionHeader !== undefined && versionHeader !== MODERN_VERSION) return LEGACY;
   return invalid(invalidParams, `_meta["${VERSION_KEY}"] must be a non-empty string`);
 }

@@ -24,6 +24,17 @@ export interface ParkedCallOptions {
 const QUESTIONS: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list']);
 const RANKS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
+const ownResults = new WeakSet<Message>();
+
+/** Whether a result is one of ours, in the words of the newer era. What a server says of itself does not count. */
+export const isOwnResult = (message: Message): boolean => ownResults.has(message);
+
+function ownResult(request: Message, result: JsonObject): Message {
+  const message = buildResult(request.idText ?? '0', result);
+  ownResults.add(message);
+  return message;
+}
+
 /** One call of a server of the older era, for a client that answers its questions in further requests. */
 export class ParkedCall implements Holder {
   readonly id: string;
@@ -89,7 +100,7 @@ export class ParkedCall implements Holder {
   /** The round that is out, once more, for a client that did not get it. */
   repeat(request: Message, reply: Reply): boolean {
     if (this.#lastRound === undefined || !this.parked) return false;
-    reply.settle({ kind: 'answer', message: buildResult(request.idText ?? '0', this.#lastRound) });
+    reply.settle({ kind: 'answer', message: ownResult(request, this.#lastRound) });
     return true;
   }
 
@@ -203,7 +214,7 @@ export class ParkedCall implements Holder {
       this.#lastRound = result;
       this.#stopTtl?.();
       this.#stopTtl = this.#options.clock.setTimer(this.#options.parkTtlMs, () => this.abandon(NOBODY_CAME));
-      reply?.settle({ kind: 'answer', message: buildResult(this.#request.idText ?? '0', result) });
+      reply?.settle({ kind: 'answer', message: ownResult(this.#request, result) });
     } catch (error) {
       this.abandon(sealFailure(error));
     }
@@ -225,7 +236,7 @@ export class ParkedCall implements Holder {
       return;
     }
     const result = { resultType: 'complete', content: [{ type: 'text', text }], isError: true };
-    this.abandon(undefined, buildResult(this.#request.idText ?? '0', result));
+    this.abandon(undefined, ownResult(this.#request, result));
   }
 
   #wantsLog(message: Message): boolean {

@@ -13,7 +13,7 @@ import { MappedReply, refused } from '../replies.js';
 import { isFailure } from '../server.js';
 import type { ModernServer, ServerDescription } from '../server.js';
 import { Flows } from './flows.js';
-import { ParkedCall } from './parked-call.js';
+import { ParkedCall, isOwnResult } from './parked-call.js';
 import { LeasePool } from './pool.js';
 import type { LeaseLimits, PoolOptions } from './pool.js';
 import type { LeasedProcess } from './process.js';
@@ -208,7 +208,7 @@ class PoolServer implements LeasedServer {
     }
     const own = spliceMessage(outcome.message, { idText: message.idText ?? '0' });
     const mapped = toModernOutcome({ kind: 'answer', message: own }, message.method ?? '', this.#resultOptions());
-    reply.settle(isModern(outcome.message) ? { kind: 'answer', message: own } : mapped);
+    reply.settle(isOwnResult(outcome.message) ? { kind: 'answer', message: own } : mapped);
   }
 
   /** Results of the server in the words of the newer era; rounds are ours, and have them already. */
@@ -216,7 +216,7 @@ class PoolServer implements LeasedServer {
     const method = message.method ?? '';
     const takesUrls = isObject(own(own(process.profile.capabilities, 'elicitation'), 'url'));
     return new MappedReply(reply, (outcome) =>
-      outcome.kind === 'answer' && isModern(outcome.message)
+      outcome.kind === 'answer' && isOwnResult(outcome.message)
         ? outcome
         : toModernOutcome(outcome, method, { ...this.#resultOptions(), takesUrls }),
     );
@@ -236,14 +236,6 @@ class PoolServer implements LeasedServer {
     return { principal, method: message.method ?? '', params, audience: this.#options.audience };
   }
 }
-
-const MARKER = Buffer.from('"resultType"');
-
-/** Whether a result is one of ours, which says its type at its beginning; servers of the older era have no such member. */
-const isModern = (message: Message): boolean => {
-  const at = message.bytes.indexOf(MARKER);
-  return at >= 0 && own(message.json()['result'], 'resultType') !== undefined;
-};
 
 const failureOf = (status: number, message: string, reason: string): Failure => ({
   reason: 'refused',

@@ -3,7 +3,7 @@ import { fulfilRound } from '@thv/mrtr/bridge';
 import type { LegacyClient } from '@thv/mrtr/bridge';
 import { RPC_CODES, buildError, buildNotification, buildResult, editMembers } from '@thv/transport';
 import type { Clock, JsonObject, Message, RequestContext } from '@thv/transport';
-import { own } from '../meta.js';
+import { hasEscapes, mayHold, own } from '../meta.js';
 import type { ModernServer } from '../server.js';
 import type { Questions } from './questions.js';
 import { toLegacyResult } from './strip.js';
@@ -142,13 +142,15 @@ export class LegacyCall {
 
 const MARKER = Buffer.from('"resultType"');
 
+const COMPLETE = /^\s*:\s*"complete"/;
+
 /** The type of a result; most are not parsed for it. */
 function resultType(answer: Message): unknown {
-  const at = answer.bytes.indexOf(MARKER);
-  if (at < 0) return undefined;
-  const next = answer.bytes.toString('latin1', at + MARKER.length, at + MARKER.length + 16);
-  const isOnly = answer.bytes.indexOf(MARKER, at + 1) < 0;
-  if (isOnly && /^\s*:\s*"complete"/.test(next)) return 'complete';
+  if (!mayHold(answer, MARKER)) return undefined;
+  const { bytes } = answer;
+  const at = bytes.indexOf(MARKER);
+  const isOnly = !hasEscapes(answer) && bytes.indexOf(MARKER, at + 1) < 0;
+  if (isOnly && COMPLETE.test(bytes.toString('latin1', at + MARKER.length, at + MARKER.length + 16))) return 'complete';
   return own(own(answer.json(), 'result'), 'resultType');
 }
 

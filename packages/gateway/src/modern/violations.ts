@@ -3,7 +3,7 @@ import { missingForAll } from '@thv/mrtr';
 import type { ClientCapabilities, InputRequests } from '@thv/mrtr';
 import { RPC_CODES } from '@thv/transport';
 import type { Message } from '@thv/transport';
-import { declaredCapabilities, isObject, own } from '../meta.js';
+import { declaredCapabilities, isObject, mayHold, own } from '../meta.js';
 
 /** The methods whose result may ask for input. */
 export const ASKING: ReadonlySet<string | undefined> = new Set(['tools/call', 'prompts/get', 'resources/read']);
@@ -18,7 +18,7 @@ const KINDS: ReadonlySet<unknown> = new Set(['elicitation/create', 'sampling/cre
  * declared with this very request. Results that ask for nothing are not parsed.
  */
 export function violationOf(request: Message, answer: Message): Failure | undefined {
-  if (!answer.bytes.includes(INPUT_REQUIRED) && !answer.bytes.includes(TASK)) return undefined;
+  if (!mayHold(answer, INPUT_REQUIRED) && !mayHold(answer, TASK)) return undefined;
   const result = own(answer.json(), 'result');
   const type = own(result, 'resultType');
   if (type === 'task') return taskViolation(request);

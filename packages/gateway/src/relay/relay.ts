@@ -12,7 +12,7 @@ import type {
 } from '@thv/dispatcher';
 import { RPC_CODES, buildError, editMembers } from '@thv/transport';
 import type { Connection, Message, RequestContext } from '@thv/transport';
-import { LOG_LEVEL_KEY, metaOf, own } from '../meta.js';
+import { LOG_LEVEL_KEY, metaOf, own, mayHold } from '../meta.js';
 import { descriptionFrom, discoverRequest } from '../probe/probe.js';
 import { PassingReply, refused } from '../replies.js';
 import type { ModernServer, ServerDescription } from '../server.js';
@@ -183,7 +183,7 @@ class SealingReply extends PassingReply {
   override settle(outcome: Outcome): void {
     const asks =
       outcome.kind === 'answer' &&
-      outcome.message.bytes.includes(INPUT_REQUIRED) &&
+      mayHold(outcome.message, INPUT_REQUIRED) &&
       own(outcome.message.json()['result'], 'resultType') === 'input_required';
     if (!asks) {
       this.inner.settle(outcome);
