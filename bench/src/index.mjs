@@ -8,6 +8,11 @@ export const benchmarks = {
     peers: true,
     load: () => import('./proxy/proxy.mjs'),
   },
+  http: {
+    summary: 'HTTP to HTTP, against a minimal proxy and two others: CPU, throughput, latency, memory of open streams',
+    peers: true,
+    load: () => import('./http/http.mjs'),
+  },
   mrtr: {
     summary: 'sealed request state against the bare cipher, and calls of Modern clients against those of Legacy ones',
     peers: false,

@@ -92,7 +92,8 @@ export class ForwardExchange {
       else if (message !== undefined && this.#core.chain.readsBody) this.#replace(message);
     }
     if (!this.#admits()) return;
-    this.#session = await this.#look();
+    const id = this.#sessionId();
+    if (id !== undefined) this.#session = await this.#core.sessions.look(id, this.#principal);
     if (!this.#admitsSession()) return;
     await this.#exchange();
   }
@@ -152,11 +153,10 @@ export class ForwardExchange {
     return this.#context?.principal;
   }
 
-  async #look(): Promise<SessionLook> {
-    const id = headerOf(this.#request, 'mcp-session-id');
-    // The newer era has no sessions; a stray header means nothing.
-    if (id === undefined || this.#isModern || this.#method === 'initialize') return NONE;
-    return this.#core.sessions.look(id, this.#principal);
+  /** The session that the request names. The newer era has none: there, a stray header means nothing. */
+  #sessionId(): string | undefined {
+    if (this.#isModern || this.#method === 'initialize') return undefined;
+    return headerOf(this.#request, 'mcp-session-id');
   }
 
   #admitsSession(): boolean {
@@ -173,32 +173,37 @@ export class ForwardExchange {
   async #exchange(): Promise<void> {
     const serverId =
       this.#session.kind === 'known' ? serverSessionId(this.#session.id, this.#session.record) : undefined;
-    const outgoing = await this.#outgoingHeaders(serverId);
+    const outgoing =
+      this.#core.settings.authorize === undefined ? this.#outgoingHeaders(serverId) : await this.#authorized(serverId);
     if (outgoing === undefined) return;
     let reply = await this.#send(outgoing);
     if (this.#isRetried(reply)) reply = await this.#send(outgoing);
     if (this.#isGone) return;
-    const again = await this.#recovered(reply, outgoing);
-    if (again === 'answered' || this.#isGone) return;
-    reply = again ?? reply;
+    if (reply.kind === 'failure' || reply.response.statusCode === 404) {
+      const again = await this.#recovered(reply, outgoing);
+      if (again === 'answered' || this.#isGone) return;
+      reply = again ?? reply;
+    }
     if (reply.kind === 'failure') this.#fail(reply.failure);
     else await this.#answer(reply.response);
   }
 
-  async #outgoingHeaders(sessionId: string | undefined): Promise<OutgoingHeaders | undefined> {
-    const { settings, upstream, chain } = this.#core;
-    let { set } = settings;
-    if (settings.authorize !== undefined) {
-      try {
-        const authorization = await settings.authorize();
-        if (authorization !== undefined) set = new Map([...set, ['authorization', authorization]]);
-      } catch (error) {
-        const why = error instanceof Error ? error.message : String(error);
-        this.#response.setHeader('retry-after', '10');
-        this.#fail(upstreamFailure('credentials', `No credentials for ${upstream.host}: ${why}`, { status: 503 }));
-        return undefined;
-      }
+  /** The headers with credentials of ours; `undefined` when there are none, which the client was told. */
+  async #authorized(sessionId: string | undefined): Promise<OutgoingHeaders | undefined> {
+    try {
+      const authorization = await this.#core.settings.authorize?.();
+      return this.#outgoingHeaders(sessionId, authorization);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.#response.setHeader('retry-after', '10');
+      const text = `No credentials for ${this.#core.upstream.host}: ${why}`;
+      this.#fail(upstreamFailure('credentials', text, { status: 503 }));
+      return undefined;
     }
+  }
+
+  #outgoingHeaders(sessionId: string | undefined, authorization?: string): OutgoingHeaders {
+    const { settings, upstream, chain } = this.#core;
     const length = this.#request.headers['content-length'];
     const { bytes, isWhole } = this.#body;
     return {
@@ -207,7 +212,7 @@ export class ForwardExchange {
       isChunked: !isWhole && length === undefined,
       sessionId,
       forwarded: this.#core.forwardedHeaders(this.#request),
-      set,
+      set: authorization === undefined ? settings.set : new Map([...settings.set, ['authorization', authorization]]),
       identity: chain.filters || settings.transport === 'sse',
     };
   }
@@ -283,7 +288,11 @@ export class ForwardExchange {
       this.#fail(wrong);
       return;
     }
-    if (status === 200) await this.#noteSession(incoming);
+    const sessionId = headerOf(incoming, 'mcp-session-id');
+    if (status === 200) {
+      const noted = this.#noteSession(sessionId);
+      if (noted !== undefined) await noted;
+    }
     if (this.#isGone) {
       incoming.destroy();
       return;
@@ -335,15 +344,15 @@ export class ForwardExchange {
     return upstreamFailure('content-type', text);
   }
 
-  async #noteSession(incoming: IncomingMessage): Promise<void> {
+  /** Notes what a good answer tells; a promise where that takes a store. */
+  #noteSession(id: string | undefined): Promise<void> | undefined {
     const core = this.#core;
-    const id = headerOf(incoming, 'mcp-session-id');
     const isInitialize = this.#method === 'initialize';
     if (isInitialize && !this.#isModern) core.isSessionless = id === undefined;
     if (isInitialize || this.#isModern || id !== undefined) core.ready(this.#isModern);
-    if (id === undefined || this.#session.kind === 'known' || this.#isModern) return;
+    if (id === undefined || this.#session.kind === 'known' || this.#isModern) return undefined;
     const body = isInitialize && this.#body.isWhole ? this.#body.bytes : undefined;
-    await core.sessions.note(id, this.#principal, 'mcp', body).catch((error: unknown) => {
+    return core.sessions.note(id, this.#principal, 'mcp', body).catch((error: unknown) => {
       core.settings.onWarning?.(`session store: ${String(error)}`);
     });
   }

@@ -13,7 +13,8 @@ const HOP_BY_HOP = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-const FORWARDED = /^(?:x-forwarded-.*|forwarded|x-real-ip)$/;
+const isForwarded = (lower: string): boolean =>
+  lower.startsWith('x-forwarded-') || lower === 'forwarded' || lower === 'x-real-ip';
 
 /** What the headers towards the server depend on. */
 export interface OutgoingHeaders {
@@ -33,13 +34,13 @@ export interface OutgoingHeaders {
 /** The headers of a client as they go to the server. */
 export function outgoingHeaders(raw: RawHeaders, options: OutgoingHeaders): string[] {
   const { host, contentLength, isChunked, sessionId, forwarded, set, identity } = options;
-  const named = connectionNames(raw, 'connection');
+  const named = connectionNames(raw);
   const result: string[] = ['Host', host];
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index] as string;
     const lower = name.toLowerCase();
     if (lower === 'host' || lower === 'content-length' || lower === 'mcp-session-id' || lower === 'expect') continue;
-    if (HOP_BY_HOP.has(lower) || FORWARDED.test(lower) || set.has(lower) || named?.has(lower) === true) continue;
+    if (HOP_BY_HOP.has(lower) || isForwarded(lower) || set.has(lower) || named?.has(lower) === true) continue;
     if (identity && lower === 'accept-encoding') continue;
     result.push(name, raw[index + 1] as string);
   }
@@ -54,7 +55,7 @@ export function outgoingHeaders(raw: RawHeaders, options: OutgoingHeaders): stri
 
 /** The headers of a server as they go to the client. `drop` has lower-case names. */
 export function incomingHeaders(raw: RawHeaders, drop: ReadonlySet<string>, sessionId: string | undefined): string[] {
-  const named = connectionNames(raw, 'connection');
+  const named = connectionNames(raw);
   const result: string[] = [];
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index] as string;
@@ -67,9 +68,10 @@ export function incomingHeaders(raw: RawHeaders, drop: ReadonlySet<string>, sess
 }
 
 /** Names that `Connection` makes hop-by-hop; the common values name none. */
-function connectionNames(raw: RawHeaders, wanted: string): ReadonlySet<string> | undefined {
+function connectionNames(raw: RawHeaders): ReadonlySet<string> | undefined {
   for (let index = 0; index + 1 < raw.length; index += 2) {
-    if ((raw[index] as string).toLowerCase() !== wanted) continue;
+    const name = raw[index] as string;
+    if (name.length !== 10 || name.toLowerCase() !== 'connection') continue;
     const value = (raw[index + 1] as string).toLowerCase();
     if (value === 'keep-alive' || value === 'close') continue;
     return new Set(value.split(',').map((name) => name.trim()));

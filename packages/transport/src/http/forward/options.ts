@@ -45,7 +45,7 @@ export interface TransparentProxyOptions {
   readonly sessionTtlMs?: number;
   /** @defaultValue 8388608 */
   readonly maxBodyBytes?: number;
-  /** As much of a body is read before it is forwarded, and kept for another try. @defaultValue 65536 */
+  /** As much of a body is read before it is forwarded, and kept for another try. @defaultValue 16384 */
   readonly prefixBytes?: number;
   /** Time until a connection stands; 504 after it. @defaultValue 10000 */
   readonly connectTimeoutMs?: number;
@@ -100,7 +100,7 @@ export function proxySettings(options: TransparentProxyOptions): ProxySettings {
     prefix: normalPrefix(options.endpointPrefix),
     set,
     maxBodyBytes: requireInteger('maxBodyBytes', options.maxBodyBytes ?? 8 * 1024 * 1024, 1),
-    prefixBytes: requireInteger('prefixBytes', options.prefixBytes ?? 64 * 1024, 1),
+    prefixBytes: requireInteger('prefixBytes', options.prefixBytes ?? 16 * 1024, 1),
     connectTimeoutMs: requireInteger('connectTimeoutMs', options.connectTimeoutMs ?? 10_000, 1),
     headersTimeoutMs: requireInteger('headersTimeoutMs', options.headersTimeoutMs ?? 0, 0),
     maxRedirects: requireInteger('maxRedirects', options.maxRedirects ?? 10, 0),

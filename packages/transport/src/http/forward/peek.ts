@@ -22,15 +22,17 @@ export type Peeked =
 
 /** An error this near to the end of a part comes from the cut, not from the sender. */
 const CUT_BYTES = 12;
+/** Of a body that is streamed as much is looked at; method and id stand in front. */
+const SCANNED_BYTES = 16 * 1024;
 
 /** Reads a body, or the part of it that is there. */
 export function peek(bytes: Buffer, isWhole: boolean): Peeked {
   const start = skipWhitespace(bytes, 0);
   if (bytes[start] === 0x5b) return { kind: 'array' };
-  return isWhole ? whole(bytes) : part(bytes, start);
+  return isWhole ? readWhole(bytes) : part(bytes, start);
 }
 
-function whole(bytes: Buffer): Peeked {
+function readWhole(bytes: Buffer): Peeked {
   try {
     const message = parseMessage(bytes);
     const { method, idText } = message;
@@ -43,7 +45,8 @@ function whole(bytes: Buffer): Peeked {
   }
 }
 
-function part(bytes: Buffer, start: number): Peeked {
+function part(whole: Buffer, start: number): Peeked {
+  const bytes = whole.length > SCANNED_BYTES ? whole.subarray(0, SCANNED_BYTES) : whole;
   const problem = (code: number, text: string): Peeked => ({ kind: 'problem', code, text, idText: undefined });
   // The cut may go through a character; the scanner reads ASCII alone.
   if (!isUtf8(bytes.subarray(0, lastBoundary(bytes)))) {

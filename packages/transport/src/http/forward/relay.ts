@@ -26,6 +26,7 @@ export interface RelayOptions {
 
 /** JSON up to this is sent only when it is complete, so that half of it becomes an error that says so. */
 const HELD_BYTES = 64 * 1024;
+const SHORT_BYTES = 8 * 1024;
 const NONE: ReadonlySet<string> = new Set();
 const CHANGED: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'etag', 'content-md5', 'digest']);
 const LF = 0x0a;
@@ -105,7 +106,10 @@ function relayJson(incoming: IncomingMessage, response: ServerResponse, options:
     } else if (!isHeld) response.end();
     else if (filter === undefined || status >= 400) {
       head(incoming, response, options.sessionId);
-      response.end(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size));
+      const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size);
+      // A short body as a string joins the head in one write; as a buffer it costs a gathered write of its own.
+      if (size <= SHORT_BYTES) response.end(body.toString('latin1'), 'latin1');
+      else response.end(body);
     } else sendFiltered(incoming, response, Buffer.concat(chunks, size), options);
   });
 }
@@ -172,6 +176,5 @@ function whenOver(incoming: IncomingMessage, done: (isWhole: boolean) => void): 
     done(isWhole);
   };
   incoming.once('end', () => over(incoming.complete));
-  incoming.once('error', () => over(false));
   incoming.once('close', () => over(incoming.complete));
 }

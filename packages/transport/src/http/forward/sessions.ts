@@ -7,9 +7,23 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** The namespace for URLs. @see https://www.rfc-editor.org/rfc/rfc9562#section-6.6 */
 const URL_NAMESPACE = Buffer.from('6ba7b8119dad11d180b400c04fd430c8', 'hex');
 
+const MAX_REMEMBERED = 1000;
+const hashedIds = new Map<string, string>();
+
 /** The key under which a session id of a server is kept: a UUID as it is, anything else as one made from it. */
 export function storageId(id: string): string {
   if (UUID.test(id)) return id.toLowerCase();
+  let hashed = hashedIds.get(id);
+  if (hashed === undefined) {
+    hashed = hashedId(id);
+    // Ids come from strangers: what is remembered is bounded.
+    if (hashedIds.size >= MAX_REMEMBERED) hashedIds.clear();
+    hashedIds.set(id, hashed);
+  }
+  return hashed;
+}
+
+function hashedId(id: string): string {
   const hash = createHash('sha1').update(URL_NAMESPACE).update(id).digest().subarray(0, 16);
   hash[6] = ((hash[6] as number) & 0x0f) | 0x50;
   hash[8] = ((hash[8] as number) & 0x3f) | 0x80;

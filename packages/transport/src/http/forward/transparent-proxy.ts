@@ -98,7 +98,10 @@ function createPolicies(settings: TransparentProxyOptions): (request: IncomingMe
     });
   // An origin that is none is told now, not at the first request.
   create('127.0.0.1', 0);
+  const ofSocket = new WeakMap<object, OriginPolicy>();
   return ({ socket }) => {
+    const known = ofSocket.get(socket);
+    if (known !== undefined) return known;
     const { localAddress = '127.0.0.1', localPort = 0 } = socket;
     const key = `${localAddress} ${localPort}`;
     let policy = policies.get(key);
@@ -106,6 +109,7 @@ function createPolicies(settings: TransparentProxyOptions): (request: IncomingMe
       policy = create(localAddress, localPort);
       if (policies.size < MAX_POLICIES) policies.set(key, policy);
     }
+    ofSocket.set(socket, policy);
     return policy;
   };
 }

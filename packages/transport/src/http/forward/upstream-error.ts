@@ -46,7 +46,11 @@ export function classifyError(error: unknown, host: string): UpstreamFailure {
   if (TLS.test(code)) {
     return upstreamFailure('tls', `TLS with ${host} failed (${code}); ${tlsRemedy(code)}`, before);
   }
-  if (syscall === 'connect' || code === 'ERR_CONNECT_TIMEOUT' || (error instanceof AggregateError && code !== '')) {
+  if (code === 'ERR_CONNECT_TIMEOUT') {
+    const text = `${host} took no connection in time: ${message}; check the server, or allow more time`;
+    return upstreamFailure('timeout', text, { ...before, status: 504 });
+  }
+  if (syscall === 'connect' || (error instanceof AggregateError && code !== '')) {
     return upstreamFailure(
       'connect',
       `${host} could not be reached (${code}); check that the server runs and listens there`,

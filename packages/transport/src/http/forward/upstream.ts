@@ -27,7 +27,8 @@ export type UpstreamReply =
   | { readonly kind: 'response'; readonly response: IncomingMessage }
   | { readonly kind: 'failure'; readonly failure: UpstreamFailure };
 
-const IDLE_MS = 90_000;
+/** A body up to this is sent in one write with the head; as a buffer it would cost a gathered write. */
+const SHORT_BYTES = 8 * 1024;
 const REDIRECTS: ReadonlySet<number | undefined> = new Set([301, 302, 307, 308]);
 
 /** Connections to one server, kept for the next request. */
@@ -35,16 +36,21 @@ export class Upstream {
   readonly #settings: ProxySettings;
   readonly #agent: Agent | HttpsAgent;
   readonly #isTls: boolean;
+  readonly #hostname: string;
+  readonly #port: string | number;
   /** Where a permanent redirect moved the server's path to. */
   #moved: { readonly from: string; readonly to: string } | undefined;
 
   constructor(settings: ProxySettings) {
     this.#settings = settings;
     this.#isTls = settings.url.protocol === 'https:';
-    const pool = { keepAlive: true, maxFreeSockets: 256, timeout: IDLE_MS, noDelay: true, scheduling: 'lifo' } as const;
+    this.#hostname = settings.url.hostname.replace(/^\[|\]$/g, '');
+    this.#port = settings.url.port === '' ? (this.#isTls ? 443 : 80) : settings.url.port;
+    const pool = { keepAlive: true, maxFreeSockets: 256, noDelay: true, scheduling: 'lifo' } as const;
     const { caBundle = [] } = settings;
     const trust = caBundle.length === 0 ? {} : { ca: [...rootCertificates, ...caBundle] };
     this.#agent = this.#isTls ? new HttpsAgent({ ...pool, ...trust }) : new Agent(pool);
+    limitConnects(this.#agent, settings, this.#isTls);
   }
 
   get host(): string {
@@ -93,55 +99,59 @@ export class Upstream {
   }
 
   #once(request: UpstreamRequest, path: string): Promise<UpstreamReply> {
-    const { url, connectTimeoutMs, headersTimeoutMs, clock, lookup } = this.#settings;
+    const { url, headersTimeoutMs, clock, lookup } = this.#settings;
     const { method, headers, body, more } = request;
     return new Promise((resolve) => {
       const outgoing = (this.#isTls ? httpsRequest : httpRequest)({
         agent: this.#agent,
-        host: url.hostname.replace(/^\[|\]$/g, ''),
-        port: url.port === '' ? (this.#isTls ? 443 : 80) : url.port,
+        host: this.#hostname,
+        port: this.#port,
         method,
         path,
         headers: headers as string[],
         ...(lookup === undefined ? {} : { lookup }),
       });
-      let cancelTimer = headersTimeoutMs === 0 ? undefined : clock.setTimer(headersTimeoutMs, () => late('headers'));
-      const settle = (reply: UpstreamReply): void => {
-        cancelTimer?.();
-        resolve(reply);
-      };
-      const late = (what: 'connect' | 'headers'): void => {
-        const [ms, text] =
-          what === 'connect' ? [connectTimeoutMs, 'took no connection'] : [headersTimeoutMs, 'did not begin to answer'];
-        const message = `${url.host} ${text} within ${ms / 1000} s; check the server, or allow more time`;
-        settle({
-          kind: 'failure',
-          failure: upstreamFailure('timeout', message, { status: 504, isBeforeRequest: what === 'connect' }),
+      let cancelTimer: (() => void) | undefined;
+      if (headersTimeoutMs > 0) {
+        cancelTimer = clock.setTimer(headersTimeoutMs, () => {
+          const text = `${url.host} did not begin to answer within ${headersTimeoutMs / 1000} s; check the server, or allow more time`;
+          resolve({ kind: 'failure', failure: upstreamFailure('timeout', text, { status: 504 }) });
+          outgoing.destroy();
         });
-        outgoing.destroy();
-      };
-      outgoing.once('socket', (socket) => {
-        if (!socket.connecting) return;
-        const cancel = clock.setTimer(connectTimeoutMs, () => late('connect'));
-        socket.once(this.#isTls ? 'secureConnect' : 'connect', cancel);
-        socket.once('close', cancel);
-      });
+      }
       outgoing.once('response', (response) => {
         cancelTimer?.();
-        cancelTimer = undefined;
         resolve({ kind: 'response', response });
       });
       // Stays for errors behind the response; those are told by the response itself.
-      outgoing.on('error', (error) => settle({ kind: 'failure', failure: classifyError(error, url.host) }));
-      outgoing.once('close', () => {
-        settle({ kind: 'failure', failure: classifyError(new Error('closed'), url.host) });
+      outgoing.on('error', (error) => {
+        cancelTimer?.();
+        resolve({ kind: 'failure', failure: classifyError(error, url.host) });
       });
       request.onRequest?.(outgoing);
-      if (more === undefined) outgoing.end(body);
-      else {
+      if (more === undefined) {
+        if (body !== undefined && body.length <= SHORT_BYTES) outgoing.end(body.toString('latin1'), 'latin1');
+        else outgoing.end(body);
+      } else {
         if (body !== undefined) outgoing.write(body);
         more(outgoing);
       }
     });
   }
+}
+
+/** Gives up connections that do not come about. Done where they are made, which is seldom, and not for each request. */
+function limitConnects(agent: Agent, { connectTimeoutMs, clock }: ProxySettings, isTls: boolean): void {
+  const create = agent.createConnection.bind(agent);
+  agent.createConnection = (options, callback) => {
+    const socket = create(options, callback);
+    if (socket === null || socket === undefined) return socket;
+    const cancel = clock.setTimer(connectTimeoutMs, () => {
+      const text = `no connection within ${connectTimeoutMs / 1000} s`;
+      socket.destroy(Object.assign(new Error(text), { code: 'ERR_CONNECT_TIMEOUT' }));
+    });
+    socket.once(isTls ? 'secureConnect' : 'connect', cancel);
+    socket.once('close', cancel);
+    return socket;
+  };
 }
