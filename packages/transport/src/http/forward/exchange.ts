@@ -234,7 +234,7 @@ export class ForwardExchange {
 
   #pass(outgoing: ClientRequest): void {
     passBody(this.#request, outgoing, {
-      sent: this.#body.bytes.length,
+      body: this.#body,
       maxBytes: this.#core.settings.maxBodyBytes,
       onTooLarge: () => {
         this.#tooLarge();
