@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, McpServer as McpServerV2 } from '@modelcontextprotocol/server';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -7,6 +9,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { eraClients } from '@thv/doubles';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openProxy, openServer } from './support/server.js';
@@ -87,5 +90,25 @@ describe('the official SDK through a transparent proxy', () => {
       content: [{ text: 'hi' }],
     });
     await client.close();
+  });
+
+  it.each(eraClients)('serves a server of both eras to the client $client', async ({ connect }) => {
+    const handle = toNodeHandler(
+      createMcpHandler(() => {
+        const mcp = new McpServerV2({ name: 'both', version: '1.0.0' });
+        mcp.registerTool('echo', { description: 'Echo', inputSchema: z.object({ text: z.string() }) }, ({ text }) => ({
+          content: [{ type: 'text', text }],
+        }));
+        return mcp;
+      }),
+    );
+    await using server = await openServer((request, response) => void handle(request, response));
+    await using proxy = await openProxy({ target: server.origin });
+    const client = await connect(`${proxy.origin}/mcp`);
+    expect(await client.listToolNames()).toEqual(['echo']);
+    expect((await client.call('echo', { text: 'ż🙂' })).text).toBe('ż🙂');
+    expect((await client.call('echo', { text: 'x'.repeat(100_000) })).text).toHaveLength(100_000);
+    await client.close();
+    expect(proxy.proxy.isReady).toBe(true);
   });
 });
