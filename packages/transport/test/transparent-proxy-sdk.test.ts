@@ -102,7 +102,9 @@ describe('the official SDK through a transparent proxy', () => {
         return mcp;
       }),
     );
-    await using server = await openServer((request, response) => void handle(request, response));
+    await using server = await openServer(
+      (request, response) => void handle(request as Parameters<typeof handle>[0], response),
+    );
     await using proxy = await openProxy({ target: server.origin });
     const client = await connect(`${proxy.origin}/mcp`);
     expect(await client.listToolNames()).toEqual(['echo']);

@@ -202,6 +202,30 @@ describe('a transparent proxy', () => {
     expect((await ask(`${proxy.origin}/mcp`, { headers: { host: 'evil.example' } })).status).toBe(403);
   });
 
+  it('answers preflights and adds CORS headers for those origins that may call, where that is on', async () => {
+    await using server = await openEcho();
+    const origin = 'https://app.example';
+    await using proxy = await openProxy({ target: server.origin, allowedOrigins: [origin], cors: true });
+    await using plain = await openProxy({ target: server.origin, allowedOrigins: [origin] });
+    const preflight = { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } };
+    expect(await ask(`${proxy.origin}/mcp`, preflight)).toMatchObject({
+      status: 204,
+      headers: {
+        'access-control-allow-origin': origin,
+        'access-control-allow-headers': expect.stringContaining('mcp-session-id') as string,
+      },
+    });
+    const answer = await ask(`${proxy.origin}/mcp`, { body: rpc(1, 'a'), headers: { origin } });
+    expect(answer).toMatchObject({ status: 200, headers: { 'access-control-allow-origin': origin, vary: 'Origin' } });
+    const stranger = { ...preflight, headers: { ...preflight.headers, origin: 'https://evil.example' } };
+    expect((await ask(`${proxy.origin}/mcp`, stranger)).status).toBe(403);
+    expect(
+      (await ask(`${plain.origin}/mcp`, { body: rpc(1, 'a'), headers: { origin } })).headers[
+        'access-control-allow-origin'
+      ],
+    ).toBeUndefined();
+  });
+
   it('answers its health itself, and hides what is not there', async () => {
     await using server = await openEcho();
     await using proxy = await openProxy({ target: server.origin });
@@ -306,6 +330,30 @@ describe('sessions behind a transparent proxy', () => {
 });
 
 describe('middlewares of a transparent proxy', () => {
+  it("decide who asks before it is looked for a session, and a session is its own principal's", async () => {
+    await using server = await openEcho('0f8fad5b-d9cb-469f-a165-70867728950e');
+    const authenticate: Middleware = {
+      name: 'authenticate',
+      readsBody: false,
+      handle: async (context, next) => {
+        const { authorization } = context.headers;
+        if (typeof authorization !== 'string')
+          return { kind: 'refuse', status: 401, headers: { 'www-authenticate': 'Bearer' } };
+        context.principal = { subject: authorization };
+        return next();
+      },
+    };
+    await using proxy = await openProxy({ target: server.origin, middlewares: [authenticate] });
+    const send = async (method: string, headers: Record<string, string>) =>
+      (await ask(`${proxy.origin}/mcp`, { body: rpc(1, method), headers })).status;
+    const session = { 'mcp-session-id': '0f8fad5b-d9cb-469f-a165-70867728950e' };
+    expect(await send('tools/list', session)).toBe(401);
+    expect(await send('tools/list', { ...session, authorization: 'anna' })).toBe(404);
+    expect(await send('initialize', { authorization: 'anna' })).toBe(200);
+    expect(await send('tools/list', { ...session, authorization: 'anna' })).toBe(200);
+    expect(await send('tools/list', { ...session, authorization: 'bob' })).toBe(404);
+  });
+
   const seal: Middleware = {
     name: 'seal',
     onFrame: (message) => (message.bytes.includes('secret') ? undefined : message),

@@ -158,7 +158,7 @@ class HttpHost implements WorkloadHost {
       ...(prefix === undefined ? {} : { endpointPrefix: prefix }),
       ...(caBundle === undefined ? {} : { caBundle: [await readBundle(caBundle)] }),
       ...(ttl === undefined ? {} : { sessionTtlMs: Math.max(1, Math.round(parseDuration(ttl))) }),
-      ...(origins.length === 0 ? {} : { allowedOrigins: origins }),
+      ...(origins.length === 0 ? {} : { allowedOrigins: origins, cors: true }),
       ...(isRemote && !looksAtRemotes(env) ? {} : { health }),
       onUnauthorized: () => onEvent?.('unauthorized', { url: target, hint: 'the server wants credentials' }),
       onFailure: ({ class: reason, message }) => onEvent?.('upstream-failure', { reason, message }),

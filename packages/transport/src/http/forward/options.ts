@@ -37,6 +37,8 @@ export interface TransparentProxyOptions {
   readonly middlewares?: readonly Middleware[];
   /** Origins of browsers that may call; see `createOriginPolicy`. */
   readonly allowedOrigins?: readonly string[];
+  /** Whether browsers of an allowed origin get CORS headers, and preflights an answer. @defaultValue false */
+  readonly cors?: boolean;
   /** Values of `Host` that are served; see `createOriginPolicy`. */
   readonly allowedHosts?: readonly string[];
   /** @defaultValue one in this process */

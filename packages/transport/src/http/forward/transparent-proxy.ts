@@ -7,6 +7,7 @@ import { healthResponse } from '../health.js';
 import { createOriginPolicy } from '../origin.js';
 import type { OriginPolicy } from '../origin.js';
 import { headerOf } from './context.js';
+import { answerCors } from './cors.js';
 import { ProxyCore } from './core.js';
 import { ForwardExchange } from './exchange.js';
 import { proxySettings } from './options.js';
@@ -67,6 +68,7 @@ export function createTransparentProxy(options: TransparentProxyOptions): Transp
     if (path === '/metrics' || path.startsWith('/.well-known/')) return sendJson(response, 404, NOT_FOUND);
     const refusal = policyFor(request).refusal(request.headers);
     if (refusal !== undefined) return sendError(request, response, 403, refusal);
+    if (settings.cors === true && answerCors(request, response)) return undefined;
     if (!path.startsWith('/')) return sendError(request, response, 400, `Expected a path, got ${JSON.stringify(path)}`);
     const isModern = headerOf(request, 'mcp-protocol-version') === MODERN_VERSION;
     if ((isModern || settings.stateless === true) && /^(?:GET|HEAD|DELETE)$/.test(request.method ?? '')) {
