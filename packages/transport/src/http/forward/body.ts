@@ -92,3 +92,11 @@ export function passBody(
     onEnd: () => outgoing.end(),
   });
 }
+
+/** The value of `Content-Length`. */
+export const toNumber = (text: string | undefined): number | undefined =>
+  text === undefined ? undefined : Number(text);
+
+/** A POST without a body says so; other methods have none to speak of. */
+export const emptyLength = ({ method }: IncomingMessage): number | undefined =>
+  method === 'POST' || method === 'PUT' || method === 'PATCH' ? 0 : undefined;

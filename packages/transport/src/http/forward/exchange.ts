@@ -5,7 +5,7 @@ import { errorBytes } from '../../error-body.js';
 import type { Message } from '../../message.js';
 import type { Principal, Refusal } from '../../ports.js';
 import { MODERN_VERSION, RPC_CODES } from '../../revision.js';
-import { hasBody, passBody, readBody } from './body.js';
+import { emptyLength, hasBody, passBody, readBody, toNumber } from './body.js';
 import type { ReadBody } from './body.js';
 import { ForwardContext, headerOf } from './context.js';
 import type { ProxyCore } from './core.js';
@@ -394,9 +394,3 @@ export class ForwardExchange {
     this.#error(413, invalidRequest, `The body is larger than ${maxBodyBytes} bytes`);
   }
 }
-
-const toNumber = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
-
-/** A POST without a body says so; other methods have none to speak of. */
-const emptyLength = ({ method }: IncomingMessage): number | undefined =>
-  method === 'POST' || method === 'PUT' || method === 'PATCH' ? 0 : undefined;

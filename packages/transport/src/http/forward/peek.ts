@@ -56,6 +56,9 @@ function part(whole: Buffer, start: number): Peeked {
     return problem(RPC_CODES.parseError, `The message is not JSON: no object at byte ${start}`);
   spans.fill(0);
   seen.lineBreak = false;
+  // Every part ends in an error, and nobody reads where that was thrown.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
   try {
     const end = scanMembers(bytes, start, 0);
     // The message is complete although the body is not: white space may follow, and nothing else.
@@ -67,6 +70,8 @@ function part(whole: Buffer, start: number): Peeked {
     if (error.offset < bytes.length - CUT_BYTES) {
       return problem(RPC_CODES.parseError, `The message is not JSON: ${error.message} at byte ${error.offset}`);
     }
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
   const idText = textOf(bytes, ID);
   const method = textOf(bytes, METHOD);

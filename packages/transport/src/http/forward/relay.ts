@@ -79,7 +79,12 @@ function relayJson(incoming: IncomingMessage, response: ServerResponse, options:
   const limit = filter === undefined ? HELD_BYTES : options.maxBodyBytes;
   const chunks: Buffer[] = [];
   let size = 0;
-  let isHeld = true;
+  // A long answer is not held at all: it cannot become an error any more.
+  let isHeld = filter !== undefined || !(Number(incoming.headers['content-length']) > limit);
+  if (!isHeld) {
+    head(incoming, response, options.sessionId);
+    response.on('drain', () => incoming.resume());
+  }
   incoming.on('data', (chunk: Buffer) => {
     if (!isHeld) {
       if (!response.write(chunk)) incoming.pause();
