@@ -109,6 +109,7 @@ function printResult(workload: Workload, flags: RunFlags, context: CliContext): 
 }
 
 function readyLine(workload: Workload, context: CliContext): string {
-  const { name, url, process_id: pid } = workload;
-  return `${context.noteStyle.green('✔')} ${name}  ${url}  (streamable-http, stdio backend, pid ${pid ?? '?'})`;
+  const { name, url, process_id: pid, proxy_mode: mode, transport_type: transport, package: what } = workload;
+  const backend = /^https?:\/\//.test(what) ? 'remote' : `${transport} backend`;
+  return `${context.noteStyle.green('✔')} ${name}  ${url}  (${mode}, ${backend}, pid ${pid ?? '?'})`;
 }
