@@ -9,7 +9,8 @@ import type { Failure, Outcome, Reply } from './outcome.js';
 import { LATEST_LEGACY_VERSION } from './revision.js';
 import { Semaphore } from './semaphore.js';
 import { ServerRequests } from './server-requests.js';
-import { ClientSession, paramsOf, principalKey } from './sessions.js';
+import { principalKey } from '@thv/transport';
+import { ClientSession, paramsOf } from './sessions.js';
 import { Upstream } from './upstream.js';
 
 /** The process of one session. */

@@ -4,7 +4,7 @@ import type { ListenFilter, Listener, Listening } from './listeners.js';
 import type { Mode, ModeContext, Origin, ServerAgreement, Sessions, Taken } from './mode.js';
 import { SHUTDOWN, startFailure, tooManySessions } from './outcome.js';
 import type { Failure, Reply } from './outcome.js';
-import { principalKey } from './sessions.js';
+import { principalKey } from '@thv/transport';
 import type { ClientSession } from './sessions.js';
 import { SharedMode } from './shared.js';
 

@@ -1,3 +1,4 @@
+import { principalKey } from '@thv/transport';
 import type { Clock, Message, Principal } from '@thv/transport';
 import type { EventLog } from './event-log.js';
 import type { Lane, QueueItem } from './lanes.js';
@@ -42,10 +43,6 @@ export class ClientSession implements Lane {
     this.lastSeen = fields.now;
   }
 }
-
-/** Issuer and subject as one key; a space can stand in neither part's JSON text unescaped. */
-export const principalKey = (principal: Principal | undefined): string | undefined =>
-  principal === undefined ? undefined : JSON.stringify([principal.issuer ?? null, principal.subject]);
 
 /** The sessions of one dispatcher: made by us alone, bound to who made them, over after a time without a request. */
 export class SessionTable implements Sessions {

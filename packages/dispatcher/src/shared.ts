@@ -11,7 +11,8 @@ import type { Mode, ModeContext, Origin, ServerAgreement, Taken } from './mode.j
 import { startFailure, tooManySessions, unavailable } from './outcome.js';
 import type { Failure, Outcome, Reply } from './outcome.js';
 import { ServerRequests } from './server-requests.js';
-import { ClientSession, paramsOf, principalKey } from './sessions.js';
+import { principalKey } from '@thv/transport';
+import { ClientSession, paramsOf } from './sessions.js';
 import { LIST_CHANGED, SharedNews } from './shared-news.js';
 import { Subscriptions } from './subscriptions.js';
 import { objectIn, stringIn } from './revision.js';

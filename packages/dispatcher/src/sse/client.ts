@@ -3,7 +3,7 @@ import type { Message, Principal } from '@thv/transport';
 import type { FlowGuard } from '../flow-guard.js';
 import { KEEP_ALIVE, encodeEvent } from '../http/sse.js';
 import type { FrameFilter } from '../http/writer.js';
-import { principalKey } from '../sessions.js';
+import { principalKey } from '@thv/transport';
 import type { ClientSession } from '../sessions.js';
 import type { StreamSink } from '../streams.js';
 

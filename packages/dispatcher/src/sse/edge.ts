@@ -9,7 +9,7 @@ import { Guard } from '../http/guard.js';
 import { SSE_HEADERS } from '../http/sse.js';
 import type { Incoming, ResponseWriter } from '../http/writer.js';
 import { LEGACY_VERSIONS, classify } from '../revision.js';
-import { principalKey } from '../sessions.js';
+import { principalKey } from '@thv/transport';
 import type { ClientSession } from '../sessions.js';
 import { messagesAddress } from './address.js';
 import { SseClient } from './client.js';
