@@ -30,6 +30,8 @@ export interface Core {
   readonly relay?: Relay;
   /** Resolves once the server answers. */
   ready(): Promise<void>;
+  /** Ends what nobody has taken over. */
+  end?(): Promise<void>;
 }
 
 const CLIENT = { name: 'thv', version: '0.0.0' };
@@ -106,7 +108,7 @@ function personalCore(options: GatewayOptions, first: Connection): Core {
     const agreement = await dispatcher.agreement();
     if (isFailure(agreement)) throw notReady(agreement);
   };
-  return { era: 'legacy', dispatcher, server, ready };
+  return { era: 'legacy', dispatcher, server, ready, end: async () => probed?.close() };
 }
 
 /** A process for each session and for each request chain; the one that was probed only says what it is. */
@@ -114,10 +116,11 @@ function isolatedCore(options: GatewayOptions, first: Connection): Core {
   const connect = options.connect ?? noConnect;
   let probed: Connection | undefined = first;
   const leases = createLeasedServer({
-    connect: () => {
+    connect: (purpose) => {
+      if (purpose === 'watch') return connect({ purpose });
       const connection = probed;
       probed = undefined;
-      return connection ?? connect({ purpose: 'lease' });
+      return connection ?? connect({ purpose });
     },
     codec: codecFor(options),
     instance: randomUUID(),
@@ -137,7 +140,7 @@ function isolatedCore(options: GatewayOptions, first: Connection): Core {
     const description = await leases.discover();
     if (isFailure(description)) throw notReady(description);
   };
-  return { era: 'legacy', dispatcher, server: leases, leases, ready };
+  return { era: 'legacy', dispatcher, server: leases, leases, ready, end: async () => probed?.close() };
 }
 
 async function modernCore(

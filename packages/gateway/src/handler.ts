@@ -113,6 +113,7 @@ class Gateway {
     edge.endSubscriptions();
     await core.dispatcher.close({ drainMs });
     await core.server.close();
+    await core.end?.();
     await handler.close();
   }
 

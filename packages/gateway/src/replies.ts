@@ -19,6 +19,9 @@ export const refused = (status: number, code: number, message: string, data?: Fa
   ...(data === undefined ? {} : { data }),
 });
 
+/** A fault of ours, or of a server in this process. */
+export const FAULT = refused(500, RPC_CODES.internalError, 'Internal error', { reason: 'internal' });
+
 /** The outcome for an error of a server, with the status that 2026-07-28 wants for it. */
 export function outcomeOfError(message: Message): Outcome {
   const error = message.json()['error'] as { code: number; message: string; data?: Failure['data'] } | undefined;

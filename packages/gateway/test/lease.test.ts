@@ -5,6 +5,7 @@ import type { Connection } from '@thv/transport';
 import { afterEach, describe, expect, it } from 'vitest';
 import { askModern } from '@thv/doubles';
 import { createGatewayHandler } from '../src/index.js';
+import type { ConnectRequest, GatewayOptions } from '../src/index.js';
 
 const open: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -34,6 +35,87 @@ function asker(): { connection: Connection; heard: unknown[] } {
   };
   return { connection, heard };
 }
+
+/** Counts the connections that are made for each purpose, and those that are still open. */
+function counted(make: (request: ConnectRequest) => Connection) {
+  const made: Connection[] = [];
+  const purposes: string[] = [];
+  const connect = async (request: ConnectRequest): Promise<Connection> => {
+    purposes.push(request.purpose);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const connection = make(request);
+    made.push(connection);
+    return connection;
+  };
+  return { connect, purposes, open: () => made.filter(({ state }) => state !== 'closed').length };
+}
+
+async function served(options: GatewayOptions) {
+  const handler = createGatewayHandler(options);
+  const server = createServer(handler).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  open.push(async () => {
+    await handler.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return { handler, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` };
+}
+
+const toolChanges = { notifications: { toolsListChanged: true } };
+
+describe('processes of a gateway that closes', () => {
+  it.each(['lease', 'session', 'principal'] as const)('%s: the one that was probed ends unused', async (isolation) => {
+    const { connect, open: left } = counted(() => asker().connection);
+    const { handler } = await served({ isolation, connect });
+    await handler.start();
+    expect(left()).toBe(1);
+    await handler.close();
+    expect(left()).toBe(0);
+  });
+
+  it('ends one that does not answer its handshake', async () => {
+    const { connect, open: left } = counted(() => createMemoryConnection().connection);
+    const { handler, url } = await served({ isolation: 'lease', backendEra: 'legacy', connect });
+    const call = askModern(url, 'tools/list', {}, {});
+    await expect.poll(() => handler.stats()?.leases.busy).toBe(1);
+    await handler.close();
+    expect(left()).toBe(0);
+    expect((await call).text).toContain('shutting down');
+  });
+});
+
+describe('subscriptions of a leased server', () => {
+  it('share one process, and end with it', async () => {
+    const watches: Connection[] = [];
+    const { connect, purposes } = counted(({ purpose }) => {
+      const { connection } = asker();
+      if (purpose === 'watch') watches.push(connection);
+      return connection;
+    });
+    const { url } = await served({ isolation: 'lease', connect });
+    const listens = [1, 2, 3].map(() => askModern(url, 'subscriptions/listen', toolChanges, {}));
+    await expect.poll(() => watches[0]?.state).toBe('up');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(purposes.filter((purpose) => purpose === 'watch')).toHaveLength(1);
+    await watches[0]?.close();
+    for (const { text } of await Promise.all(listens)) expect(text).toContain('complete');
+    void askModern(url, 'subscriptions/listen', toolChanges, {}).catch(() => undefined);
+    await expect.poll(() => watches[1]?.state).toBe('up');
+  });
+
+  it('are refused where their process cannot be started', async () => {
+    const { url } = await served({
+      isolation: 'lease',
+      connect: ({ purpose }) => {
+        if (purpose === 'watch') throw new Error('no room');
+        return asker().connection;
+      },
+    });
+    const { text } = await askModern(url, 'subscriptions/listen', toolChanges, {});
+    expect(text).toContain('no room');
+  });
+});
 
 describe('a leased server', () => {
   it('may ask within a call, and within nothing else', async () => {

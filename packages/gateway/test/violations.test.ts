@@ -28,6 +28,7 @@ describe('what a server may not answer', () => {
   it.each([
     ['a question on a list', request('tools/list', { elicitation: {} }), asking(form)],
     ['a question of an unknown kind', call, asking('{"a":{"method":"tools/call"}}')],
+    ['a question whose parameters are null', call, asking('{"a":{"method":"elicitation/create","params":null}}')],
     ['nothing', call, asking('{}')],
     ['G33 what was not declared', request('tools/call'), asking(form)],
     ['what was not declared, in escapes', request('tools/call'), asking(form, String.raw`"\u0069nput_required"`)],

@@ -19,7 +19,9 @@ const has = (holder: unknown, key: string): boolean => isObject(holder) && isObj
  *
  * @see https://modelcontextprotocol.io/specification — "Elicitation", "Sampling", "Roots", each under "Capabilities"
  */
-export function requiredCapabilities({ method, params = {} }: InputRequest): ClientCapabilities {
+export function requiredCapabilities({ method, params: given }: InputRequest): ClientCapabilities {
+  // What another program sent may be anything, `null` too.
+  const params = isObject(given) ? given : {};
   switch (method) {
     case 'elicitation/create':
       return { elicitation: own(params, 'mode') === 'url' ? { url: {} } : { form: {} } };

@@ -137,6 +137,14 @@ function park() {
   return { made, rounds, question, elapse: () => timers.splice(0).forEach((timer) => timer()) };
 }
 
+describe('questions of another program', () => {
+  it.each(['elicitation/create', 'sampling/createMessage', 'roots/list'])('%s with null parameters', async (method) => {
+    const { asked, outcome } = fulfil(asks({ a: { method, params: null } }));
+    expect(await outcome).toMatchObject({ kind: 'failed' });
+    expect(asked).toEqual([]);
+  });
+});
+
 describe('a park', () => {
   it('asks what comes together in one round, and gives each answer back', () => {
     const { made, rounds, question, elapse } = park();

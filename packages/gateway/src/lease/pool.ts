@@ -27,7 +27,7 @@ export interface LeaseLimits {
 
 /** What a pool is made of. */
 export interface PoolOptions {
-  readonly connect: () => Connection | Promise<Connection>;
+  readonly connect: (purpose: 'lease' | 'watch') => Connection | Promise<Connection>;
   readonly clientInfo: { readonly name: string; readonly version: string };
   readonly channel: ChannelOptions;
   readonly limits: LeaseLimits;
@@ -50,6 +50,8 @@ export class LeasePool {
   readonly #clock: Clock;
   readonly #busy = new Set<LeasedProcess>();
   readonly #idle = new Set<LeasedProcess>();
+  /** Those that start; a closing pool ends them too. */
+  readonly #opening = new Set<LeasedProcess>();
   /** Owners of processes that start. */
   readonly #starting: string[] = [];
   #waiting: Waiting[] = [];
@@ -105,7 +107,7 @@ export class LeasePool {
       stop();
       resolve(SHUTDOWN);
     }
-    const all = [...this.#busy, ...this.#idle];
+    const all = [...this.#busy, ...this.#idle, ...this.#opening];
     this.#busy.clear();
     this.#idle.clear();
     await Promise.all(all.map((process) => process.close()));
@@ -138,12 +140,17 @@ export class LeasePool {
   async #start(profile: CapabilityProfile, owner: string): Promise<LeasedProcess | Failure> {
     this.#starting.push(owner);
     try {
-      const connection = await this.#options.connect();
+      const connection = await this.#options.connect('lease');
+      if (this.#closed) {
+        void connection.close();
+        return SHUTDOWN;
+      }
       const { channel, clientInfo } = this.#options;
       const process: LeasedProcess = new LeasedProcess(connection, { profile, owner, channel }, () =>
         this.#died(process),
       );
-      const failure = await process.open(clientInfo);
+      this.#opening.add(process);
+      const failure = await process.open(clientInfo).finally(() => this.#opening.delete(process));
       if (failure !== undefined || this.#closed) {
         void process.close();
         return failure ?? SHUTDOWN;
@@ -179,6 +186,8 @@ export class LeasePool {
   /** Serves those who wait, in their order; one who cannot be served yet does not hold up the others. */
   #next(): void {
     for (const entry of this.#waiting) {
+      // A start that failed at once has served those who wait already.
+      if (!this.#waiting.includes(entry)) continue;
       const known = this.#reuse(entry.profile, entry.owner);
       if (known === undefined && !this.#mayStart(entry.owner)) continue;
       this.#waiting = this.#waiting.filter((other) => other !== entry);

@@ -3,7 +3,7 @@ import type { Dispatcher, Failure, ListenFilter, Listener, Listening, Outcome, R
 import { INVALID_STATE } from '@thv/mrtr';
 import type { StateBinding, StateCodec } from '@thv/mrtr';
 import { RPC_CODES, buildError, spliceMessage, systemClock } from '@thv/transport';
-import type { Clock, Connection, Message, RequestContext } from '@thv/transport';
+import type { Clock, Connection, ConnectionDown, Message, RequestContext } from '@thv/transport';
 import { LOG_LEVEL_KEY, isObject, metaOf, own, paramsOf } from '../meta.js';
 import { toLegacyRequest } from '../modern/requests.js';
 import { toModernOutcome } from '../modern/results.js';
@@ -22,7 +22,7 @@ import { NO_CAPABILITIES, ownerOf, profileOf } from './profile.js';
 /** Options of {@link createLeasedServer}. */
 export interface LeasedServerOptions {
   /** Makes a connection to a new process, which must not restart by itself. */
-  readonly connect: () => Connection | Promise<Connection>;
+  readonly connect: (purpose: 'lease' | 'watch') => Connection | Promise<Connection>;
   readonly codec: StateCodec;
   /** Names this process, so that another one knows that a state is not its own. */
   readonly instance: string;
@@ -62,7 +62,7 @@ class PoolServer implements LeasedServer {
   readonly #flows: Flows;
   readonly #limits: Required<Pick<LeaseLimits, 'parkTtlMs' | 'maxRounds'>>;
   #description: ServerDescription | undefined;
-  #watch: Dispatcher | undefined;
+  #watch: Promise<Dispatcher> | undefined;
   #closed = false;
 
   constructor(options: LeasedServerOptions) {
@@ -102,18 +102,42 @@ class PoolServer implements LeasedServer {
   /** Changes of lists and resources come from a process of their own: the leased ones come and go. */
   async listen(filter: ListenFilter, listener: Listener, context: RequestContext): Promise<Listening | Failure> {
     if (this.#closed) return refused(503, RPC_CODES.internalError, 'The server is shutting down');
-    this.#watch ??= createDispatcher({
-      connection: await this.#options.connect(),
-      clientInfo: this.#options.clientInfo,
-      ...this.#options.channel,
-    });
-    return createSharedLegacyServer(this.#watch, { cacheScope: 'private' }).listen(filter, listener, context);
+    let watch: Dispatcher;
+    try {
+      watch = await (this.#watch ??= this.#openWatch());
+    } catch (error) {
+      const text = `The MCP server could not be started: ${error instanceof Error ? error.message : String(error)}`;
+      return refused(503, RPC_CODES.internalError, text, { reason: 'start-failed' });
+    }
+    return createSharedLegacyServer(watch, { cacheScope: 'private' }).listen(filter, listener, context);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     this.#flows.abandonAll(SHUTDOWN);
-    await Promise.all([this.#pool.close(), this.#watch?.close()]);
+    const watch = this.#watch?.then(
+      (dispatcher) => dispatcher.close(),
+      () => undefined,
+    );
+    await Promise.all([this.#pool.close(), watch]);
+  }
+
+  /** One process reports changes to everybody. When it ends, so do the subscriptions, and the next one has another. */
+  #openWatch(): Promise<Dispatcher> {
+    const opened: Promise<Dispatcher> = this.#connectWatch(() => {
+      if (this.#watch === opened) this.#watch = undefined;
+      void opened.then((dispatcher) => dispatcher.close());
+    });
+    opened.catch(() => {
+      if (this.#watch === opened) this.#watch = undefined;
+    });
+    return opened;
+  }
+
+  async #connectWatch(onEnd: () => void): Promise<Dispatcher> {
+    const { connect, clientInfo, channel } = this.#options;
+    const connection = withEnd(await connect('watch'), onEnd);
+    return createDispatcher({ connection, clientInfo, ...channel });
   }
 
   async #begin(message: Message, reply: Reply, context: RequestContext): Promise<void> {
@@ -236,6 +260,25 @@ class PoolServer implements LeasedServer {
     return { principal, method: message.method ?? '', params, audience: this.#options.audience };
   }
 }
+
+/** A connection that says when it is over for good. */
+const withEnd = (connection: Connection, onEnd: () => void): Connection => ({
+  get state() {
+    return connection.state;
+  },
+  start: (handlers, options) => {
+    const onDown = (down: ConnectionDown): void => {
+      handlers.onDown(down);
+      if (down.retryAfterMs === undefined) onEnd();
+    };
+    return connection.start({ ...handlers, onDown }, options);
+  },
+  send: (message, origin) => connection.send(message, origin),
+  drained: () => connection.drained(),
+  pause: () => connection.pause(),
+  resume: () => connection.resume(),
+  close: () => connection.close(),
+});
 
 const failureOf = (status: number, message: string, reason: string): Failure => ({
   reason: 'refused',

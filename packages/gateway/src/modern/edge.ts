@@ -5,7 +5,7 @@ import { INVALID_STATE } from '@thv/mrtr';
 import { MODERN_VERSION, RPC_CODES, buildResult, isRetry, stringParam } from '@thv/transport';
 import type { JsonObject, Message, RequestContext } from '@thv/transport';
 import { LOG_LEVEL_KEY, SERVER_INFO_KEY, isObject, metaOf, own, paramsOf } from '../meta.js';
-import { MappedReply, outcomeOfError, refused } from '../replies.js';
+import { FAULT, MappedReply, outcomeOfError, refused } from '../replies.js';
 import { isFailure } from '../server.js';
 import type { ModernServer, ServerDescription } from '../server.js';
 import { ListenStream, readFilter } from './listen-stream.js';
@@ -84,7 +84,8 @@ class ServerEdge implements OpenModernEdge {
       ? refused(404, RPC_CODES.methodNotFound, 'Method not found')
       : (badLogLevel(message) ?? badRetry(message));
     if (problem !== undefined) reply.settle({ kind: 'failure', failure: problem });
-    else if (method === 'server/discover') void this.#discover(message, reply, context);
+    else if (method === 'server/discover')
+      this.#discover(message, reply, context).catch(() => reply.settle({ kind: 'failure', failure: FAULT }));
     else if (method === 'subscriptions/listen') this.#listen(message, reply, context);
     else if (method === 'tools/call') this.#call(message, reply, context);
     else this.#forward(message, reply, context);

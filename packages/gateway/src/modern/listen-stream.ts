@@ -2,6 +2,7 @@ import type { ListenFilter, Listener, Listening, Reply } from '@thv/dispatcher';
 import { buildNotification, buildResult, editMembers, systemClock } from '@thv/transport';
 import type { Clock, JsonObject, Message, RequestContext } from '@thv/transport';
 import { SERVER_INFO_KEY, SUBSCRIPTION_KEY, own, paramsOf } from '../meta.js';
+import { FAULT } from '../replies.js';
 import { isFailure } from '../server.js';
 import type { ModernServer } from '../server.js';
 
@@ -64,7 +65,7 @@ export class ListenStream implements Listener {
 
   async open(server: ModernServer, filter: ListenFilter, context: RequestContext): Promise<void> {
     this.#reply.onGone = () => this.#gone();
-    const listening = await server.listen(filter, this, context);
+    const listening = await server.listen(filter, this, context).catch(() => FAULT);
     if (isFailure(listening)) {
       this.#finish();
       this.#reply.settle({ kind: 'failure', failure: listening });

@@ -25,7 +25,7 @@ export function violationOf(request: Message, answer: Message): Failure | undefi
   if (type !== 'input_required') return undefined;
   if (!ASKING.has(request.method)) return violation(`asked for input in the answer to ${String(request.method)}`);
   const requests = own(result, 'inputRequests') ?? {};
-  if (!isObject(requests) || !Object.values(requests).every((entry) => KINDS.has(own(entry, 'method')))) {
+  if (!isObject(requests) || !Object.values(requests).every(isQuestion)) {
     return violation('asked for input of an unknown kind');
   }
   if (Object.keys(requests).length === 0 && own(result, 'requestState') === undefined) {
@@ -40,6 +40,11 @@ export function violationOf(request: Message, answer: Message): Failure | undefi
   const message = 'The MCP server needs capabilities that the client did not declare';
   const data = { requiredCapabilities: missing };
   return { reason: 'refused', status: 400, code: RPC_CODES.capabilityRequired, message, data };
+}
+
+function isQuestion(entry: unknown): boolean {
+  const params = own(entry, 'params');
+  return KINDS.has(own(entry, 'method')) && (params === undefined || isObject(params));
 }
 
 function taskViolation(request: Message): Failure | undefined {

@@ -83,6 +83,9 @@ function readQuestions(result: JsonObject, { maxKeys = 16 }: FulfilOptions): Que
     if (!isObject(request) || !KINDS.has(own(request, 'method'))) {
       return failed(`The server asked for input of an unknown kind under ${JSON.stringify(key)}`);
     }
+    if (own(request, 'params') !== undefined && !isObject(own(request, 'params'))) {
+      return failed(`The server asked for input under ${JSON.stringify(key)} with parameters that are no object`);
+    }
     requests.set(key, request as unknown as InputRequest);
   }
   if (requests.size === 0 && state === undefined) return failed('The server asked for input and said for which not');

@@ -202,8 +202,8 @@ function needsPace({ inputRequests = {} }: InputRequiredResult): boolean {
   return asked.length === 0 || asked.some((question) => isUrl(question));
 }
 
-const isUrl = ({ method, params = {} }: InputRequest): boolean =>
-  method === 'elicitation/create' && own(params, 'mode') === 'url';
+const isUrl = ({ method, params }: InputRequest): boolean =>
+  method === 'elicitation/create' && own(params ?? {}, 'mode') === 'url';
 
 function readToken(token: string): SuspendedRequest {
   try {
