@@ -90,6 +90,13 @@ describe('a servers file', () => {
     expect(refusalOf('servers: {a: {}, b: {command: 1}, c: 5}').details['problems']).toHaveLength(3);
   });
 
+  it.each(['*!', 'servers: *nowhere', '{servers: {a: *x}}'])(
+    'with an alias that leads nowhere is refused: %s',
+    (text) => {
+      expect(refusalOf(text).message).toContain('the servers file is invalid');
+    },
+  );
+
   it('of any text is read or refused', () => {
     fc.assert(
       fc.property(

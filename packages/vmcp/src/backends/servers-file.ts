@@ -48,7 +48,13 @@ export function parseServers(text: string, { env = {}, only }: ServersFileOption
     const range = typeof node === 'object' && node !== null && 'range' in node ? (node.range as number[] | null) : null;
     problems.push({ message: `${path.join('.')}${path.length > 0 ? ' ' : ''}${message}`, ...at(range?.[0]) });
   };
-  const root: unknown = document.toJS({ maxAliasCount: 100, mapAsMap: true });
+  let root: unknown;
+  try {
+    root = document.toJS({ maxAliasCount: 100, mapAsMap: true });
+  } catch (error) {
+    // An alias without an anchor, or too many of them.
+    throw refused([problem(error instanceof Error ? error.message : String(error))]);
+  }
   const reader = new Reader(complain, env, only);
   const servers = reader.read(root, isMap(document.contents) ? document.contents.items.map(({ key }) => key) : []);
   if (reader.missing.size > 0) {
