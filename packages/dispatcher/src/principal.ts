@@ -21,7 +21,8 @@ const IDLE_MS = 300_000;
 
 /**
  * One backend for each caller, shared by the caller's sessions. What the backend says reaches that caller alone. It may
- * ask while exactly one session is open, since then there is no doubt whom.
+ * ask while exactly one session is open and no request without a session is on its way, since then there is no doubt
+ * whom.
  */
 export class PrincipalMode implements Mode {
   readonly stderrTail: readonly string[] = [];

@@ -305,11 +305,11 @@ export class SharedMode implements Mode {
     }
   }
 
-  /** The session that can be meant, where there is exactly one. */
+  /** The session that can be meant, where there is exactly one and no request of anybody else is on its way. */
   get #onlySession(): ClientSession | undefined {
     if (!this.#isPersonal) return undefined;
     const [only, ...others] = this.#context.sessions;
-    return others.length === 0 ? only : undefined;
+    return only !== undefined && others.length === 0 && this.#upstream.servesOnly(only) ? only : undefined;
   }
 
   #up(): void {

@@ -60,6 +60,12 @@ export class Upstream implements WaiterOwner {
     return this.#waiters.size;
   }
 
+  /** Whether every client's request on its way is one of this lane. */
+  servesOnly(lane: Lane): boolean {
+    for (const waiter of this.#waiters.values()) if (waiter.key !== undefined && waiter.lane !== lane) return false;
+    return true;
+  }
+
   get queued(): number {
     return this.#queue.size;
   }

@@ -140,6 +140,25 @@ describe('isolation by principal', () => {
     expect(backends[0]?.seen.at(-1)?.json()).toMatchObject({ id: 'q', error: { code: -32601 } });
   });
 
+  it.each([ada, undefined])('asks no session while a request without one is on its way', async (principal) => {
+    const { dispatcher: made, backends } = open();
+    const one = await sessionOf(made, principal);
+    const stream = listen(made, one);
+    const call = { request: (...args: Parameters<Dispatcher['request']>) => made.request(...args) };
+    const origin = principal === undefined ? {} : { principal };
+    const outcome = ask(call, 'tools/call', origin, { name: 'ask' });
+    const seen = backends[0]?.seen ?? [];
+    const idText = seen.at(-1)?.idText ?? '0';
+    const question = createMessage({ jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params: {} });
+    backends[0]?.peer.send(question);
+    expect(stream).toEqual([]);
+    expect(seen.at(-1)?.json()).toMatchObject({ id: 'q', error: { code: -32601 } });
+    backends[0]?.peer.send(createMessage({ jsonrpc: '2.0', id: JSON.parse(idText) as number, result: {} }));
+    expect(await outcome).toMatchObject({ kind: 'answer' });
+    backends[0]?.peer.send(question);
+    expect(stream.map(({ method }) => method)).toEqual(['elicitation/create']);
+  });
+
   it('serves requests without a session from the backend of their caller', async () => {
     const { dispatcher: made, backends } = open();
     const call = { request: (...args: Parameters<Dispatcher['request']>) => made.request(...args) };

@@ -1,20 +1,28 @@
 import type { Channel, Exchange, Failure, ListenFilter, Listener, Listening, Outcome, Reply } from '@thv/dispatcher';
-import { RPC_CODES, editMembers } from '@thv/transport';
-import type { Message } from '@thv/transport';
+import { RPC_CODES, editMembers, systemClock } from '@thv/transport';
+import type { Clock, Message } from '@thv/transport';
 import { SUBSCRIPTION_KEY, isObject, metaOf, modernRequest, own, paramsOf } from '../meta.js';
 import { refused } from '../replies.js';
 
 const MAX_LISTENS = 1024;
+/** How long a server may take to say that it has a subscription; whoever asked for it may be gone meanwhile. */
+const ACKNOWLEDGE_MS = 30_000;
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 
 /** The subscriptions at a server of 2026-07-28: one for each client's, with its filter, told apart by their ids. */
 export class RelayListens {
   readonly #channel: Channel;
   readonly #clientInfo: { readonly name: string; readonly version: string };
+  readonly #clock: Clock;
   readonly #open = new Map<number, OpenListen>();
 
-  constructor(channel: Channel, clientInfo: { readonly name: string; readonly version: string }) {
+  constructor(
+    channel: Channel,
+    clientInfo: { readonly name: string; readonly version: string },
+    clock: Clock = systemClock,
+  ) {
     this.#channel = channel;
+    this.#clock = clock;
     this.#clientInfo = clientInfo;
   }
 
@@ -29,7 +37,11 @@ export class RelayListens {
     if (exchange === undefined) return entry.acknowledged;
     entry.exchange = exchange;
     this.#open.set(exchange.wireId, entry);
-    entry.onOver = () => this.#open.delete(exchange.wireId);
+    const stop = this.#clock.setTimer(ACKNOWLEDGE_MS, () => entry.giveUp());
+    entry.onOver = () => {
+      stop();
+      this.#open.delete(exchange.wireId);
+    };
     return entry.acknowledged;
   }
 
@@ -82,6 +94,13 @@ class OpenListen implements Reply {
     this.#isAcknowledged = true;
     const honoured = isObject(notifications) ? (notifications as ListenFilter) : {};
     this.#resolve({ honoured, close: () => this.#closed() });
+  }
+
+  /** Ends a subscription that the server does not acknowledge. */
+  giveUp(): void {
+    if (this.#isAcknowledged) return;
+    this.#resolve(refused(504, RPC_CODES.internalError, 'The MCP server did not acknowledge the subscription'));
+    this.#closed();
   }
 
   over(graceful: boolean): void {

@@ -70,7 +70,7 @@ class ChannelRelay implements Relay {
       onDrop: (reason, message) => options.onDropped?.(reason, message),
       onNoise: (text) => options.onWarning?.(text),
     });
-    this.#listens = new RelayListens(this.#channel, options.clientInfo);
+    this.#listens = new RelayListens(this.#channel, options.clientInfo, options.channel.clock);
   }
 
   start(signal?: AbortSignal): Promise<void> {
