@@ -146,7 +146,8 @@ class NodeExchange implements Incoming, ResponseWriter {
       if (!response.writableEnded) callback();
       return;
     }
-    response.once('close', () => {
+    // It comes once by itself, and `once` costs more.
+    response.on('close', () => {
       if (!response.writableFinished) callback();
     });
   }

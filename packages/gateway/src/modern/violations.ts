@@ -9,8 +9,10 @@ import { declaredCapabilities, isObject, mayHold, own } from '../meta.js';
 export const ASKING: ReadonlySet<string | undefined> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
-const INPUT_REQUIRED = Buffer.from('"input_required"');
-const TASK = Buffer.from('"task"');
+const MARKERS = ['"input_required"', '"task"'].map((text) => Buffer.from(text));
+/** The same, and escapes that may hide them; for small results, where a call into native code costs more than the look. */
+const MARKED = /"input_required"|"task"|\\u00/;
+const SMALL_BYTES = 4096;
 const KINDS: ReadonlySet<unknown> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list']);
 
 /**
@@ -18,7 +20,7 @@ const KINDS: ReadonlySet<unknown> = new Set(['elicitation/create', 'sampling/cre
  * declared with this very request. Results that ask for nothing are not parsed.
  */
 export function violationOf(request: Message, answer: Message): Failure | undefined {
-  if (!mayHold(answer, INPUT_REQUIRED) && !mayHold(answer, TASK)) return undefined;
+  if (!isMarked(answer)) return undefined;
   const result = own(answer.json(), 'result');
   const type = own(result, 'resultType');
   if (type === 'task') return taskViolation(request);
@@ -46,6 +48,11 @@ function isQuestion(entry: unknown): boolean {
   const params = own(entry, 'params');
   return KINDS.has(own(entry, 'method')) && (params === undefined || isObject(params));
 }
+
+const isMarked = (answer: Message): boolean =>
+  answer.bytes.length <= SMALL_BYTES
+    ? MARKED.test(answer.bytes.toString('latin1'))
+    : MARKERS.some((marker) => mayHold(answer, marker));
 
 function taskViolation(request: Message): Failure | undefined {
   const extensions = own(declaredCapabilities(request), 'extensions');
