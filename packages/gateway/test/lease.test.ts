@@ -117,6 +117,36 @@ describe('subscriptions of a leased server', () => {
   });
 });
 
+describe('a server that asks without end', () => {
+  it('has a bound on questions that wait', async () => {
+    const refused: unknown[] = [];
+    const { url, handler } = await served({
+      isolation: 'lease',
+      backendEra: 'legacy',
+      connect: () => {
+        const { connection, peer } = createMemoryConnection();
+        const send = (message: object) => peer.send(createMessage({ jsonrpc: '2.0', ...message }));
+        peer.onMessage = (message) => {
+          const id: unknown = message.idText === undefined ? undefined : JSON.parse(message.idText);
+          if (message.kind === 'response') refused.push(message.json()['error']);
+          else if (message.method === 'initialize') {
+            const serverInfo = { name: 'endless', version: '1' };
+            send({ id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo } });
+          } else if (message.method === 'tools/list') send({ id, result: { tools: [] } });
+          else if (message.method === 'tools/call')
+            for (let index = 0; index < 100; index += 1) send({ id: `q${index}`, method: 'roots/list' });
+        };
+        return connection;
+      },
+    });
+    const { message } = await askModern(url, 'tools/call', { name: 'any' }, { capabilities: { roots: {} } });
+    const asked = message?.result as { readonly inputRequests?: object } | undefined;
+    expect(Object.keys(asked?.inputRequests ?? {})).toHaveLength(64);
+    expect(refused).toHaveLength(36);
+    expect(handler.stats()?.leases.parked).toBe(1);
+  });
+});
+
 describe('a leased server', () => {
   it('may ask within a call, and within nothing else', async () => {
     const heard: unknown[][] = [];

@@ -21,6 +21,8 @@ export interface ParkedCallOptions {
   readonly onOver: (call: ParkedCall, outcome: Outcome, clean: boolean) => void;
 }
 
+/** Questions of one call that wait at the same time. */
+const MAX_OPEN = 64;
 const QUESTIONS: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list']);
 const RANKS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
@@ -123,7 +125,15 @@ export class ParkedCall implements Holder {
       refuse(`The client did not declare what ${message.method ?? ''} needs`);
       return;
     }
+    if (this.#questions.size >= MAX_OPEN) {
+      refuse(`More than ${MAX_OPEN} questions wait for an answer`);
+      return;
+    }
     const key = idKey(idText);
+    if (this.#questions.has(key)) {
+      refuse('A question with this id waits for an answer');
+      return;
+    }
     const question: ParkedQuestion = {
       request: Object.keys(request.params ?? {}).length === 0 ? { method: request.method } : request,
       respond: (result) => {
@@ -143,7 +153,9 @@ export class ParkedCall implements Holder {
     if (message.method === 'notifications/cancelled') {
       const id = own(paramsOf(message), 'requestId');
       const question = id === undefined ? undefined : this.#questions.get(idKey(JSON.stringify(id)));
-      if (question !== undefined) this.#park.withdraw(question);
+      if (question === undefined || id === undefined) return;
+      this.#questions.delete(idKey(JSON.stringify(id)));
+      this.#park.withdraw(question);
     } else if (message.method === 'notifications/message' && this.#wantsLog(message)) {
       this.#reply?.send(message);
     }
