@@ -11,7 +11,7 @@ import type { LeasedServer } from './lease/server.js';
 import { createLeasedServer } from './lease/server.js';
 import { createSharedLegacyServer } from './modern/shared-legacy.js';
 import type { GatewayOptions } from './options.js';
-import { probeEra } from './probe/probe.js';
+import { probeEra, untilAborted } from './probe/probe.js';
 import type { Era, Verdict } from './probe/probe.js';
 import { createRelay } from './relay/relay.js';
 import type { Relay } from './relay/relay.js';
@@ -39,10 +39,10 @@ const CLIENT = { name: 'thv', version: '0.0.0' };
 const VIRTUAL_SESSIONS = 10_000;
 
 /** Finds out what the server speaks and puts the parts together. */
-export async function openCore(options: GatewayOptions, signal: AbortSignal | undefined): Promise<Core> {
+export async function openCore(options: GatewayOptions, signal: AbortSignal): Promise<Core> {
   if (options.server !== undefined) return inProcess(options, options.server);
   const connect = options.connect ?? noConnect;
-  const first = await connect({ purpose: 'shared' });
+  const first = await connected(Promise.resolve(connect({ purpose: 'shared' })), signal);
   try {
     return await openFirst(options, first, signal);
   } catch (error) {
@@ -51,7 +51,15 @@ export async function openCore(options: GatewayOptions, signal: AbortSignal | un
   }
 }
 
-async function openFirst(options: GatewayOptions, first: Connection, signal: AbortSignal | undefined): Promise<Core> {
+/** A connection that comes after nobody wants it any more is closed. */
+async function connected(making: Promise<Connection>, signal: AbortSignal): Promise<Connection> {
+  return untilAborted(making, signal).catch((error: unknown) => {
+    void making.then((late) => late.close()).catch(() => undefined);
+    throw error;
+  });
+}
+
+async function openFirst(options: GatewayOptions, first: Connection, signal: AbortSignal): Promise<Core> {
   const { backendEra = 'auto' } = options;
   if (backendEra === 'legacy') return legacyCore(options, first);
   const { clientInfo = CLIENT, clock } = options.dispatcher ?? {};
@@ -59,7 +67,7 @@ async function openFirst(options: GatewayOptions, first: Connection, signal: Abo
     clientInfo,
     ...options.probe,
     ...(clock === undefined ? {} : { clock }),
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
   if (verdict.era === 'modern') return modernCore(options, connection, verdict);
   if (backendEra === 'modern') {

@@ -37,6 +37,7 @@ export interface GatewayHandler {
   close(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
+const DRAIN_CHECK_MS = 25;
 const NO_LEASES = { busy: 0, idle: 0, waiting: 0, parked: 0 };
 
 /**
@@ -69,6 +70,7 @@ class Gateway {
   #opening: Promise<Opened> | undefined;
   #opened: Opened | undefined;
   #closing: Promise<void> | undefined;
+  readonly #ending = new AbortController();
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -107,14 +109,25 @@ class Gateway {
   }
 
   async #close(drainMs: number): Promise<void> {
+    this.#ending.abort(new GatewayError('ERR_GATEWAY_CLOSED', 'The gateway was closed before the server was there'));
     const opened = await this.#opening?.catch(() => undefined);
     if (opened === undefined) return;
     const { core, edge, handler } = opened;
     edge.endSubscriptions();
-    await core.dispatcher.close({ drainMs });
+    await Promise.all([core.dispatcher.close({ drainMs }), this.#drained(core, drainMs)]);
     await core.server.close();
     await core.end?.();
     await handler.close();
+  }
+
+  /** Requests of the newer era that are on their way; who is only waited for by nobody, a parked call, is not. */
+  async #drained({ relay, leases }: Core, drainMs: number): Promise<void> {
+    const until = performance.now() + drainMs;
+    const busy = (): number => {
+      const { busy: held, parked } = leases?.counts() ?? NO_LEASES;
+      return (relay?.counts().inFlight ?? 0) + held - parked;
+    };
+    while (busy() > 0 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, DRAIN_CHECK_MS));
   }
 
   #open(signal?: AbortSignal): Promise<Opened> {
@@ -131,7 +144,8 @@ class Gateway {
 
   async #build(signal: AbortSignal | undefined): Promise<Opened> {
     const { http = {}, middlewares = [] } = this.#options;
-    const core = await openCore(this.#options, signal);
+    const given = signal === undefined ? [] : [signal];
+    const core = await openCore(this.#options, AbortSignal.any([...given, this.#ending.signal]));
     const edge = createModernEdge(core.server, { isPrivate: middlewares.length > 0 });
     const handler = createNodeHandler(core.dispatcher, { ...http, middlewares, modern: edge });
     this.#opened = { core, edge, handler };

@@ -217,6 +217,36 @@ describe('a gateway', () => {
     });
   });
 
+  it('ends at once while it still asks a server that says nothing, or waits for its connection', async () => {
+    const silent = createGatewayHandler({ connect: () => backend(() => undefined) });
+    const never = createGatewayHandler({ connect: () => new Promise<Connection>(() => undefined) });
+    for (const handler of [silent, never]) {
+      const started = expect(handler.start()).rejects.toMatchObject({ code: 'ERR_GATEWAY_CLOSED' });
+      await handler.close();
+      await started;
+    }
+  });
+
+  it('lets a server of the newer era finish what it has, when it closes in peace', async () => {
+    let answer: (() => void) | undefined;
+    const { url, handler } = await listen({
+      connect: () =>
+        backend((message, peer) => {
+          if (message.method === 'server/discover') return discovered;
+          const id = JSON.parse(message.idText ?? '0') as unknown;
+          answer = () =>
+            peer.send(createMessage({ jsonrpc: '2.0', id, result: { resultType: 'complete', prompts: [] } }));
+          return undefined;
+        }),
+    });
+    const asked = ask(url, 'prompts/list');
+    while (answer === undefined) await new Promise((resolve) => setImmediate(resolve));
+    const closed = handler.close({ drainMs: 5000 });
+    setTimeout(answer, 60);
+    expect(await asked).toMatchObject({ status: 200, body: { result: { prompts: [] } } });
+    await closed;
+  });
+
   it('takes nothing more once it is closed', async () => {
     const { url, handler } = await listen({
       connect: () => backend((message) => (message.method === 'initialize' ? legacy : unknown)),

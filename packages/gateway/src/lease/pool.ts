@@ -37,6 +37,7 @@ export interface PoolOptions {
 interface Waiting {
   readonly profile: CapabilityProfile;
   readonly owner: string;
+  readonly signal: AbortSignal | undefined;
   readonly resolve: (process: LeasedProcess | Failure) => void;
   readonly stop: () => void;
 }
@@ -68,11 +69,11 @@ export class LeasePool {
   }
 
   /** A process for this caller alone, until {@link release} or {@link dispose}. */
-  async acquire(profile: CapabilityProfile, owner: string): Promise<LeasedProcess | Failure> {
+  async acquire(profile: CapabilityProfile, owner: string, signal?: AbortSignal): Promise<LeasedProcess | Failure> {
     if (this.#closed) return SHUTDOWN;
     const known = this.#reuse(profile, owner);
     if (known !== undefined) return known;
-    return this.#mayStart(owner) ? this.#start(profile, owner) : this.#wait(profile, owner);
+    return this.#mayStart(owner) ? this.#start(profile, owner, signal) : this.#wait(profile, owner, signal);
   }
 
   /** Gives a process back that is as good as before. */
@@ -137,7 +138,7 @@ export class LeasePool {
     return true;
   }
 
-  async #start(profile: CapabilityProfile, owner: string): Promise<LeasedProcess | Failure> {
+  async #start(profile: CapabilityProfile, owner: string, signal?: AbortSignal): Promise<LeasedProcess | Failure> {
     this.#starting.push(owner);
     try {
       const connection = await this.#options.connect('lease');
@@ -150,7 +151,13 @@ export class LeasePool {
         this.#died(process),
       );
       this.#opening.add(process);
-      const failure = await process.open(clientInfo).finally(() => this.#opening.delete(process));
+      // Nobody waits for it any more: what hangs in its start must not keep others from theirs.
+      const stop = (): void => void process.close();
+      signal?.addEventListener('abort', stop, { once: true });
+      const failure = await process.open(clientInfo).finally(() => {
+        this.#opening.delete(process);
+        signal?.removeEventListener('abort', stop);
+      });
       if (failure !== undefined || this.#closed) {
         void process.close();
         return failure ?? SHUTDOWN;
@@ -166,13 +173,14 @@ export class LeasePool {
     }
   }
 
-  #wait(profile: CapabilityProfile, owner: string): Promise<LeasedProcess | Failure> {
+  #wait(profile: CapabilityProfile, owner: string, signal?: AbortSignal): Promise<LeasedProcess | Failure> {
     const { maxWaiting = 64, waitTimeoutMs = 10_000 } = this.#options.limits;
     if (this.#waiting.length >= maxWaiting) return Promise.resolve(busy(waitTimeoutMs));
     return new Promise((resolve) => {
       const entry: Waiting = {
         profile,
         owner,
+        signal,
         resolve,
         stop: this.#clock.setTimer(waitTimeoutMs, () => {
           this.#waiting = this.#waiting.filter((other) => other !== entry);
@@ -193,7 +201,7 @@ export class LeasePool {
       this.#waiting = this.#waiting.filter((other) => other !== entry);
       entry.stop();
       if (known !== undefined) entry.resolve(known);
-      else void this.#start(entry.profile, entry.owner).then(entry.resolve);
+      else void this.#start(entry.profile, entry.owner, entry.signal).then(entry.resolve);
     }
   }
 

@@ -141,7 +141,7 @@ class PoolServer implements LeasedServer {
   }
 
   async #begin(message: Message, reply: Reply, context: RequestContext): Promise<void> {
-    const process = await this.#pool.acquire(profileOf(message), ownerOf(context.principal));
+    const process = await this.#pool.acquire(profileOf(message), ownerOf(context.principal), context.signal);
     if (isFailure(process)) {
       reply.settle({ kind: 'failure', failure: process });
       return;

@@ -79,7 +79,7 @@ class VirtualServer implements Connection {
     const send = (message: Message, origin?: string): void => this.#emit(message, origin);
     this.#server = server;
     this.#questions = new Questions(send);
-    this.#subscriptions = new SessionSubscriptions(server, context, send);
+    this.#subscriptions = new SessionSubscriptions(server, context, send, clock);
     this.#around = {
       server,
       context,

@@ -1,8 +1,10 @@
 import type { Failure, ListenFilter, Listening } from '@thv/dispatcher';
-import type { Message, RequestContext } from '@thv/transport';
+import type { Clock, Message, RequestContext } from '@thv/transport';
 import { isFailure } from '../server.js';
 import type { ModernServer } from '../server.js';
 
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 30_000;
 const LISTS: ListenFilter = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 
 /**
@@ -13,13 +15,17 @@ export class SessionSubscriptions {
   readonly #server: ModernServer;
   readonly #context: RequestContext;
   readonly #send: (message: Message) => void;
+  readonly #clock: Clock;
   readonly #uris = new Set<string>();
+  #stopRetry: (() => void) | undefined;
+  #retryMs = FIRST_RETRY_MS;
   #current: Current | undefined;
   #changing: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  constructor(server: ModernServer, context: RequestContext, send: (message: Message) => void) {
+  constructor(server: ModernServer, context: RequestContext, send: (message: Message) => void, clock: Clock) {
     this.#server = server;
+    this.#clock = clock;
     this.#context = context;
     this.#send = send;
   }
@@ -49,6 +55,7 @@ export class SessionSubscriptions {
 
   close(): void {
     this.#closed = true;
+    this.#stopRetry?.();
     this.#current?.listening.close();
     this.#current = undefined;
   }
@@ -58,6 +65,18 @@ export class SessionSubscriptions {
     const next = this.#changing.then(() => this.#open());
     this.#changing = next;
     return next;
+  }
+
+  /** A server that came back knows nothing of who listened. */
+  #renewLater(): void {
+    if (this.#closed || this.#stopRetry !== undefined) return;
+    this.#stopRetry = this.#clock.setTimer(this.#retryMs, () => {
+      this.#stopRetry = undefined;
+      this.#retryMs = Math.min(MAX_RETRY_MS, this.#retryMs * 2);
+      void this.#renew().then((failure) => {
+        if (failure !== undefined) this.#renewLater();
+      });
+    });
   }
 
   async #open(): Promise<Failure | undefined> {
@@ -72,13 +91,16 @@ export class SessionSubscriptions {
           if (this.#current === entry || this.#current === undefined) this.#send(message);
         },
         end: () => {
-          if (this.#current === entry) this.#current = undefined;
+          if (this.#current !== entry) return;
+          this.#current = undefined;
+          this.#renewLater();
         },
       },
       this.#context,
     );
     if (isFailure(listening)) return listening;
     entry.listening = listening;
+    this.#retryMs = FIRST_RETRY_MS;
     const old = this.#current;
     if (this.#closed) listening.close();
     else this.#current = entry;

@@ -4,7 +4,7 @@ import type { ModernEdge } from '@thv/dispatcher/http';
 import { INVALID_STATE } from '@thv/mrtr';
 import { MODERN_VERSION, RPC_CODES, buildResult, isRetry, stringParam } from '@thv/transport';
 import type { JsonObject, Message, RequestContext } from '@thv/transport';
-import { LOG_LEVEL_KEY, SERVER_INFO_KEY, isObject, metaOf, own, paramsOf } from '../meta.js';
+import { LOG_LEVEL_KEY, SERVER_INFO_KEY, declaredCapabilities, isObject, metaOf, own, paramsOf } from '../meta.js';
 import { FAULT, MappedReply, outcomeOfError, refused } from '../replies.js';
 import { isFailure } from '../server.js';
 import type { ModernServer, ServerDescription } from '../server.js';
@@ -105,10 +105,11 @@ class ServerEdge implements OpenModernEdge {
       this.#forward(message, reply, context);
       return;
     }
-    const marks = this.#schemas.known(name);
+    const capabilities = declaredCapabilities(message);
+    const marks = this.#schemas.known(name, capabilities);
     if (marks !== undefined) this.#callChecked(message, reply, context, marks);
     else {
-      void this.#schemas.of(name, context).then((fetched) => {
+      void this.#schemas.of(name, capabilities, context).then((fetched) => {
         if (reply.open) this.#callChecked(message, reply, context, fetched);
         else reply.settle({ kind: 'cancelled' });
       });

@@ -75,6 +75,22 @@ export function descriptionFrom(message: Message): ServerDescription | undefined
 export const discoverRequest = (clientInfo: { readonly name: string; readonly version: string }): Message =>
   modernRequest('server/discover', {}, clientInfo);
 
+/** The outcome, or the signal's reason, whichever is first. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    aborted.catch(() => undefined);
+  }
+}
+
 class Probe {
   readonly #handover: Handover;
   readonly #options: ProbeOptions;
@@ -105,7 +121,7 @@ class Probe {
       clock.setTimer(timeoutMs, () => this.#decide({ era: 'legacy' })),
     ];
     try {
-      return await decided;
+      return await (signal === undefined ? decided : untilAborted(decided, signal));
     } finally {
       for (const stop of stops) stop();
     }
