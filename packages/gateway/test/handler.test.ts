@@ -228,19 +228,22 @@ describe('a gateway', () => {
   });
 
   it('lets a server of the newer era finish what it has, when it closes in peace', async () => {
-    let answer: (() => void) | undefined;
+    let heard: (answer: () => void) => void = () => undefined;
+    const request = new Promise<() => void>((resolve) => {
+      heard = resolve;
+    });
     const { url, handler } = await listen({
       connect: () =>
         backend((message, peer) => {
           if (message.method === 'server/discover') return discovered;
           const id = JSON.parse(message.idText ?? '0') as unknown;
-          answer = () =>
-            peer.send(createMessage({ jsonrpc: '2.0', id, result: { resultType: 'complete', prompts: [] } }));
+          const result = { resultType: 'complete', prompts: [] };
+          heard(() => peer.send(createMessage({ jsonrpc: '2.0', id, result })));
           return undefined;
         }),
     });
     const asked = ask(url, 'prompts/list');
-    while (answer === undefined) await new Promise((resolve) => setImmediate(resolve));
+    const answer = await request;
     const closed = handler.close({ drainMs: 5000 });
     setTimeout(answer, 60);
     expect(await asked).toMatchObject({ status: 200, body: { result: { prompts: [] } } });
