@@ -34,8 +34,8 @@ describe('the tree of commands', () => {
   });
 
   it('has --format where a result is printed', () => {
-    // Text that is a file, a script, a log or a schema has one form only; a group prints nothing itself.
-    const others = /^(?:logs|completion|schema|help|__)/;
+    // Text that is a file, a script, a log, a schema or a server's own words has one form; a group prints nothing itself.
+    const others = /^(?:logs|completion|schema|proxy stdio|help|__)/;
     const leaves = all.filter((command) => command.commands.length === 0 && !others.test(line(command)));
     const without = leaves.filter((command) => !command.options.some(({ long }) => long === '--format'));
     expect(without.map(line)).toEqual([]);
