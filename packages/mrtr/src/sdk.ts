@@ -7,7 +7,7 @@ import type { ClientCapabilities, InputRequiringMethod, JsonObject, JsonValue } 
 
 /** What the SDK's context does not say by itself. */
 export interface SdkOptions {
-  /** Who is authenticated. @defaultValue the client id of the access token, where there is one */
+  /** Who is authenticated. @defaultValue the client with `extra.sub` of the access token, or with the token itself */
   readonly principalOf?: (context: ServerContext) => StatePrincipal | undefined;
   /** Capabilities of a client of an earlier revision, which says them once: `() => server.getClientCapabilities()`. */
   readonly legacyCapabilities?: () => ClientCapabilities | undefined;
@@ -71,7 +71,10 @@ export function sdkStateCodec(codec: StateCodec, audience: string, options: SdkO
   };
 }
 
+/** Many users share one OAuth client. Where the token says no user, it stands for its user itself, until it is renewed. */
 const tokenOwner = (context: ServerContext): StatePrincipal | undefined => {
-  const clientId = context.http?.authInfo?.clientId;
-  return clientId === undefined ? undefined : { subject: clientId };
+  const info = context.http?.authInfo;
+  if (info === undefined) return undefined;
+  const user = info.extra?.['sub'];
+  return { issuer: info.clientId, subject: typeof user === 'string' ? `sub ${user}` : `token ${info.token}` };
 };
